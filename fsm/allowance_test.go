@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/cost"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -52,9 +53,9 @@ func forks(n int) (ops []turn.Op) {
 func TestEntryCopiesBounded(t *testing.T) {
 	r := newRig(t)
 	r.fill(100, 100<<10)
-	before := r.m.keys.tables.Active.Bytes
+	before := r.m.keys.Tables.Active.Bytes
 	outs := r.apply(2, forks(60)...)
-	grown, bound := r.m.keys.tables.Active.Bytes-before, entryAllowance()+1<<20
+	grown, bound := r.m.keys.Tables.Active.Bytes-before, cost.EntryAllowance()+1<<20
 	got := outcomes(outs)
 	if grown > bound {
 		t.Errorf("an entry of %d bytes needs %d MiB, want at most %d", len(r.log[len(r.log)-1]), grown>>20, bound>>20)
@@ -84,10 +85,10 @@ func TestTransactionCopiesBounded(t *testing.T) {
 	for _, op := range append(forks(40), &turn.SetElement{Key: sessionA, Data: []byte("x")}) {
 		tx.Steps = append(tx.Steps, turn.Step{Op: op})
 	}
-	before := r.m.keys.tables.Active.Bytes
+	before := r.m.keys.Tables.Active.Bytes
 	small := &turn.AddInt{Key: turn.Key{Namespace: "0", Name: "n"}, Delta: 1}
 	outs := r.apply(2, tx, small, small)
-	if grown := r.m.keys.tables.Active.Bytes - before; grown > entryAllowance()+1<<20 {
+	if grown := r.m.keys.Tables.Active.Bytes - before; grown > cost.EntryAllowance()+1<<20 {
 		t.Errorf("it needs %d MiB", grown>>20)
 	}
 	kinds := make(map[turn.Kind]int)
@@ -115,16 +116,16 @@ func TestEditsCopyBounded(t *testing.T) {
 		insert = append(insert, &turn.InsertElement{Key: sessionA, Pivot: []byte(fmt.Sprint("r", i)),
 			Data: []byte("x")})
 	}
-	before := r.m.keys.tables.Active.Bytes
+	before := r.m.keys.Tables.Active.Bytes
 	if got := outcomes(r.apply(2, replace...)); got[turn.Internal] != 200 {
 		t.Errorf("replaced: %v", got)
 	}
-	if grown := r.m.keys.tables.Active.Bytes - before; grown > 200<<10 {
+	if grown := r.m.keys.Tables.Active.Bytes - before; grown > 200<<10 {
 		t.Errorf("to replace 200 elements needs %d KiB", grown>>10)
 	}
-	before = r.m.keys.tables.Active.Bytes
+	before = r.m.keys.Tables.Active.Bytes
 	got := outcomes(r.apply(2, insert...))
-	if grown := r.m.keys.tables.Active.Bytes - before; grown > entryAllowance()+1<<20 {
+	if grown := r.m.keys.Tables.Active.Bytes - before; grown > cost.EntryAllowance()+1<<20 {
 		t.Errorf("to insert elements needs %d MiB", grown>>20)
 	}
 	if got[turn.Internal] == 0 || got[turn.Overloaded] == 0 || len(got) != 2 {
@@ -171,20 +172,20 @@ func TestSearchBounded(t *testing.T) {
 			r := newRig(t)
 			r.fill(31, c.size)
 			before := r.query(&turn.Info{Key: sessionA}).Session
-			left := c.allowed * passedCost
+			left := c.allowed * cost.Passed
 			got := turn.Internal
 			r.m.mu.Lock()
-			r.m.keys.allowance = allowance{left: left, whole: true}
+			r.m.keys.Allowance = cost.Allowance{Left: left, Whole: true}
 			if err := r.m.applyOp(r.index, op, new(turn.Result)); err != nil {
 				got = turn.KindOf(err)
 			}
-			r.m.keys.closeTx()
-			used := left - r.m.keys.allowance.left
+			r.m.keys.EndReading()
+			used := left - r.m.keys.Allowance.Left
 			r.m.mu.Unlock()
 			if got != c.want {
 				t.Errorf("%d messages of %d bytes, %T: %v, want %v", 31, c.size, op, got, c.want)
 			}
-			if used < 31*passedCost && used != left {
+			if used < 31*cost.Passed && used != left {
 				t.Errorf("%d messages of %d bytes, %T cost %d", 31, c.size, op, used)
 			}
 			if after := r.query(&turn.Info{Key: sessionA}).Session; after.Revision != before.Revision {
@@ -208,9 +209,9 @@ func TestNothingIsSearchedWhenAllIsSpent(t *testing.T) {
 		&turn.RemoveElements{Key: sessionA, Data: []byte("data")},
 	} {
 		r.m.mu.Lock()
-		r.m.keys.allowance = allowance{}
+		r.m.keys.Allowance = cost.Allowance{}
 		err := r.m.applyOp(r.index, op, new(turn.Result))
-		r.m.keys.closeTx()
+		r.m.keys.EndReading()
 		r.m.mu.Unlock()
 		if !turn.Is(err, turn.Overloaded) {
 			t.Errorf("%T: %v", op, err)
@@ -236,11 +237,11 @@ func TestRemovedElementsTakeLittleMemory(t *testing.T) {
 			}
 		}
 		r.do(appendOf(sessionA, "", "y"))
-		before := r.m.keys.tables.Active.Bytes
+		before := r.m.keys.Tables.Active.Bytes
 		if got := r.do(&turn.RemoveElements{Key: sessionA, Data: []byte("x"), Count: end * n * 2}).Removed; got != 2*n {
 			t.Fatalf("%d were removed", got)
 		}
-		if grown := r.m.keys.tables.Active.Bytes - before; grown > 1000 {
+		if grown := r.m.keys.Tables.Active.Bytes - before; grown > 1000 {
 			t.Errorf("to remove %d elements takes %d bytes", 2*n, grown)
 		}
 		if got := r.elements(0, -1); got != "y" {
@@ -260,25 +261,25 @@ func TestWholeEntriesAreCounted(t *testing.T) {
 	large := bytes.Repeat([]byte("x"), 4<<20)
 	rev := uint64(1 << 60)
 	refused := &turn.Append{Key: sessionA, Messages: []turn.NewMessage{{Data: large}}, Expect: &rev}
-	before := r.m.keys.tables.Active.Bytes
+	before := r.m.keys.Tables.Active.Bytes
 	for i := range 8 {
 		outs := r.apply(1, refused, appendOf(sessionA, "", fmt.Sprint(i)))
 		if outs[0].Err == nil || outs[1].Err != nil {
 			t.Fatal(outs)
 		}
 	}
-	if counted := r.m.keys.tables.Active.Bytes - before; counted < 32<<20 || counted > 33<<20 {
+	if counted := r.m.keys.Tables.Active.Bytes - before; counted < 32<<20 || counted > 33<<20 {
 		t.Errorf("%d KiB are counted, 32 MiB are held", counted>>10)
 	}
-	before = r.m.keys.tables.Active.Bytes
+	before = r.m.keys.Tables.Active.Bytes
 	r.apply(1, refused, &turn.EditMessage{Key: sessionA, Message: turn.MessageRef{Seq: 1}, Data: []byte("edited")})
-	if counted := r.m.keys.tables.Active.Bytes - before; counted < 4<<20 {
+	if counted := r.m.keys.Tables.Active.Bytes - before; counted < 4<<20 {
 		t.Errorf("%d KiB are counted, an edited message holds 4 MiB", counted>>10)
 	}
-	before = r.m.keys.tables.Active.Bytes
+	before = r.m.keys.Tables.Active.Bytes
 	r.apply(1, refused)
 	r.apply(1, &turn.Append{Key: sessionA, Messages: []turn.NewMessage{{Data: large}}})
-	if counted := r.m.keys.tables.Active.Bytes - before; counted > 5<<20 {
+	if counted := r.m.keys.Tables.Active.Bytes - before; counted > 5<<20 {
 		t.Errorf("%d KiB are counted, 4 MiB are held", counted>>10)
 	}
 	data := func(key turn.Key, i int64) []byte {
@@ -317,15 +318,15 @@ func TestTransactionQueriesBounded(t *testing.T) {
 		q    turn.Query
 		cost int
 	}{
-		"rank":    {&turn.Rank{Key: key("z"), Member: fmt.Sprintf("%05d", n-1)}, n * passedElement},
-		"scores":  {&turn.Scores{Key: key("z"), By: turn.ByRank, Start: n / 2, Stop: n / 2}, n / 2 * passedElement},
-		"list":    {&turn.List{Key: key("l"), Start: n / 2, Stop: n / 2}, n / 2 * passedCost},
-		"listing": {&turn.Sessions{Namespace: "0", Limit: 1, List: true, Type: turn.TypeStream}, n * passedKey},
+		"rank":    {&turn.Rank{Key: key("z"), Member: fmt.Sprintf("%05d", n-1)}, n * cost.PassedElement},
+		"scores":  {&turn.Scores{Key: key("z"), By: turn.ByRank, Start: n / 2, Stop: n / 2}, n / 2 * cost.PassedElement},
+		"list":    {&turn.List{Key: key("l"), Start: n / 2, Stop: n / 2}, n / 2 * cost.Passed},
+		"listing": {&turn.Sessions{Namespace: "0", Limit: 1, List: true, Type: turn.TypeStream}, n * cost.PassedKey},
 		"answer":  {&turn.GetString{Key: key("big")}, 8 << 20},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tx := &turn.Tx{}
-			for range 2 + entryAllowance()/c.cost/4 {
+			for range 2 + cost.EntryAllowance()/c.cost/4 {
 				tx.Steps = append(tx.Steps, turn.Step{Query: c.q})
 			}
 			kinds := make(map[turn.Kind]int)
@@ -352,38 +353,39 @@ func TestCostsOfPopAndSearch(t *testing.T) {
 	r.fill(8, 10)
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
-	defer r.m.keys.closeTx()
+	defer r.m.keys.EndReading()
 	h, err := r.m.keys.Find(layout.JoinKey(sessionA))
 	if err != nil {
 		t.Fatal(err)
 	}
-	const message = messageCost + 10
+	const message = cost.Message + 10
 	for _, end := range []turn.Side{turn.Tail, turn.Head, turn.Newest} {
 		for _, c := range []struct {
 			n    uint64
 			left int
 			fits bool
-		}{{smallPop, smallPop, true}, {smallPop, smallPop - 1, false}, {5, 5 * message, true},
+		}{{cost.SmallPop, cost.SmallPop, true}, {cost.SmallPop, cost.SmallPop - 1, false}, {5, 5 * message, true},
 			{5, 5*message - 1, false},
 			{8, 8 * message, true}, {1 << 40, 8 * message, true}, {9, 8*message - 1, false}, {0, 0, true}} {
-			r.m.keys.allowance = allowance{left: c.left}
-			err := r.m.keys.affordPop(h, end, c.n)
+			r.m.keys.Allowance = cost.Allowance{Left: c.left}
+			err := r.m.sessions.AffordPop(h, end, c.n)
 			if (err == nil) != c.fits || !c.fits && turn.KindOf(err) != turn.Overloaded {
 				t.Errorf("%d messages from end %d, %d left: %v", c.n, end, c.left, err)
 			}
-			if left := r.m.keys.allowance.left; c.fits && left != c.left || !c.fits && c.n > smallPop && left != 0 {
+			if left := r.m.keys.Allowance.Left; c.fits && left != c.left || !c.fits && c.n > cost.SmallPop &&
+				left != 0 {
 				t.Errorf("%d messages from end %d, %d left: %d are left after a look at them", c.n, end, c.left, left)
 			}
 		}
 	}
-	for left, want := range map[int]int{8 * passedCost: 8, 8*passedCost - 1: 7, 3*passedCost + 5: 3, 1: 0, 0: 0} {
-		r.m.keys.allowance = allowance{left: left}
-		v, err := r.m.keys.view(h)
+	for left, want := range map[int]int{8 * cost.Passed: 8, 8*cost.Passed - 1: 7, 3*cost.Passed + 5: 3, 1: 0, 0: 0} {
+		r.m.keys.Allowance = cost.Allowance{Left: left}
+		v, err := r.m.keys.View(h)
 		if err != nil {
 			t.Fatal(err)
 		}
 		seen := 0
-		err = r.m.keys.allowance.searchList(&v, turn.Tail, h.Count(), func(*layout.Record) bool { seen++; return true })
+		err = r.m.keys.Allowance.SearchList(&v, turn.Tail, h.Count(), func(*layout.Record) bool { seen++; return true })
 		if seen != want || (err == nil) != (want == 8) {
 			t.Errorf("%d left: a search saw %d messages, want %d: %v", left, seen, want, err)
 		}
@@ -393,23 +395,23 @@ func TestCostsOfPopAndSearch(t *testing.T) {
 // The payloads that a search passes count, too.
 func TestSearchPassesPayloads(t *testing.T) {
 	r := newRig(t)
-	r.fill(8, 100*passedBytes)
+	r.fill(8, 100*cost.PassedBytes)
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
-	defer r.m.keys.closeTx()
+	defer r.m.keys.EndReading()
 	h, err := r.m.keys.Find(layout.JoinKey(sessionA))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for left, want := range map[int]int{8 * (passedCost + 100): 8, 8*(passedCost+100) - 1: 7,
-		2 * (passedCost + 100): 2} {
-		r.m.keys.allowance = allowance{left: left}
-		v, err := r.m.keys.view(h)
+	for left, want := range map[int]int{8 * (cost.Passed + 100): 8, 8*(cost.Passed+100) - 1: 7,
+		2 * (cost.Passed + 100): 2} {
+		r.m.keys.Allowance = cost.Allowance{Left: left}
+		v, err := r.m.keys.View(h)
 		if err != nil {
 			t.Fatal(err)
 		}
 		seen := 0
-		err = r.m.keys.allowance.searchList(&v, turn.Tail, h.Count(), func(*layout.Record) bool { seen++; return true })
+		err = r.m.keys.Allowance.SearchList(&v, turn.Tail, h.Count(), func(*layout.Record) bool { seen++; return true })
 		if seen != want || (err == nil) != (want == 8) {
 			t.Errorf("%d left: a search saw %d messages, want %d: %v", left, seen, want, err)
 		}

@@ -5,32 +5,28 @@ import (
 	"slices"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/sessions"
 	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/fsm/internal/values"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
 
-// Outcome is what became of one command of an entry.
+// Outcome is the outcome of one command of an entry.
 type Outcome struct {
 	Origin, Number uint64
 	Result         turn.Result
 	Err            *turn.Error // nil: the command took place
-	// Skipped: an earlier entry carried the same command, or the command is too
-	// old to tell; it had no effect now.
+	// Skipped: the command had no effect, because an earlier entry carried the same command, or because
+	// it is too old to know that.
 	Skipped bool
 }
 
-// dueChunk is how many sessions an entry expires at most, so that a million
-// that expire at once do not hold up appends. What remains is due at once again.
-const dueChunk = 256
-
-// Apply applies the log entry at index. It skips entries that the
-// state already includes, and returns nil. After an error that Fatal reports, and while
-// the machine is halted, it applies nothing.
+// Apply applies the log entry at index. If the state already includes the entry, it returns nil. After
+// an error that Fatal reports, and while the machine is halted, it applies nothing.
 //
-// Payloads of entry become part of the state: the caller must not write to it
-// again. Apply waits while too many changes await their flush.
+// Payloads of entry become part of the state, so the caller must not change its bytes afterwards. Apply
+// waits while too many changes wait for their flush.
 func (m *Machine) Apply(index, term uint64, entry []byte) []Outcome {
 	b, err := decodeBatch(entry)
 	if err == nil && b.listsKeys() {
@@ -39,10 +35,10 @@ func (m *Machine) Apply(index, term uint64, entry []byte) []Outcome {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.waitForRoom()
-	if m.usable() != nil || index <= m.keys.meta.Index {
+	if m.usable() != nil || index <= m.keys.Meta.Index {
 		return nil
 	}
-	defer m.keys.closeTx()
+	defer m.keys.EndReading()
 	var outcomes []Outcome
 	if err == nil {
 		err = store.Guarded(func() (err error) {
@@ -57,23 +53,23 @@ func (m *Machine) Apply(index, term uint64, entry []byte) []Outcome {
 	m.passed(index, term)
 	if m.hash.wanted == index {
 		m.takeHash()
-	} else if m.keys.tables.Active.Bytes >= m.full {
+	} else if m.keys.Tables.Active.Bytes >= m.full {
 		m.kick.Notify()
 	}
 	return outcomes
 }
 
-// Note records that the entry at index, which holds no commands, was passed.
+// Note records that the entry at index, which holds no commands, has been skipped.
 func (m *Machine) Note(index, term uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.usable() == nil && index > m.keys.meta.Index {
+	if m.usable() == nil && index > m.keys.Meta.Index {
 		m.passed(index, term)
 	}
 }
 
 func (m *Machine) passed(index, term uint64) {
-	m.keys.meta.Index, m.keys.meta.Term = index, term
+	m.keys.Meta.Index, m.keys.Meta.Term = index, term
 	m.stand()
 	m.waiters.wake(index)
 }
@@ -81,7 +77,7 @@ func (m *Machine) passed(index, term uint64) {
 // waitForRoom bounds memory: while the frozen memtable is on its way to the store,
 // the active one may not outgrow it.
 func (m *Machine) waitForRoom() {
-	for m.keys.tables.Frozen != nil && m.keys.tables.Active.Bytes >= m.cfg.FlushBytes && m.usable() == nil {
+	for m.keys.Tables.Frozen != nil && m.keys.Tables.Active.Bytes >= m.cfg.FlushBytes && m.usable() == nil {
 		m.room.Wait()
 	}
 }
@@ -92,6 +88,8 @@ type batch struct {
 	size int // of the entry, in bytes
 	ops  []turn.Op
 	errs []error // why an operation is nil
+	// calls are found before the state is locked, too: that may take a while.
+	calls sessions.Calls
 }
 
 func decodeBatch(entry []byte) (b batch, err error) {
@@ -103,6 +101,7 @@ func decodeBatch(entry []byte) (b batch, err error) {
 	for i := range b.Commands {
 		b.ops[i], b.errs[i] = codec.DecodeOp(b.Commands[i].Op)
 		values.OrderNames(b.ops[i])
+		b.calls.Find(b.ops[i])
 	}
 	return b, nil
 }
@@ -125,14 +124,9 @@ func (b *batch) listsKeys() bool {
 }
 
 func (m *Machine) applyBatch(index uint64, e *batch) ([]Outcome, error) {
-	m.keys.meta.Clock = max(m.keys.meta.Clock, e.Stamp)
-	if err := m.keys.expireDue(dueChunk); err != nil {
+	if err := m.sessions.BeginEntry(e.Stamp, e.calls); err != nil {
 		return nil, err
 	}
-	if m.keys.fault != nil {
-		return nil, m.keys.fault
-	}
-	m.keys.allowance.left, m.sessions.kept = entryAllowance(), 0
 	outcomes := make([]Outcome, len(e.Commands))
 	for i, c := range e.Commands {
 		out := &outcomes[i]
@@ -144,30 +138,20 @@ func (m *Machine) applyBatch(index uint64, e *batch) ([]Outcome, error) {
 		if err := e.errs[i]; err != nil {
 			return nil, undecodable{err}
 		}
-		m.keys.allowance.begin()
+		m.keys.Allowance.BeginCommand()
 		err := m.applyOp(index, e.ops[i], &out.Result)
-		if m.keys.fault != nil {
-			return nil, m.keys.fault
+		if m.keys.Fault() != nil {
+			return nil, m.keys.Fault()
 		}
 		if err != nil {
-			refused, ok := refusal(err)
+			refused, ok := layout.Refusal(err)
 			if !ok {
 				return nil, err
 			}
 			out.Result, out.Err = turn.Result{}, refused
 		}
-		out.Result.Index, out.Result.Time = index, m.keys.meta.Clock
+		out.Result.Index, out.Result.Time = index, m.keys.Meta.Clock
 	}
-	m.sessions.ids.windows.Shrink()
-	m.countEntry(e.size)
+	m.sessions.EndEntry(e.size)
 	return outcomes, nil
-}
-
-// countEntry counts what the active memtable holds of an entry of so many bytes beyond the
-// payloads that it kept, which keep all of the entry. What comes with any payload, as ids
-// do, is in what a record costs.
-func (m *Machine) countEntry(size int) {
-	if rest := size - m.sessions.kept; m.sessions.kept > 0 && rest > m.sessions.kept+layout.BlockBytes {
-		m.keys.tables.Active.Count(rest)
-	}
 }

@@ -93,12 +93,12 @@ func BenchmarkReadLast20(b *testing.B) {
 			}
 			switch from {
 			case "cache":
-				m.keys.tables.Warm = nil
+				m.keys.Tables.Warm = nil
 				m.store.SetCache(1 << 30)
 			case "third":
-				m.keys.tables.Warm = nil
+				m.keys.Tables.Warm = nil
 			case "store":
-				m.keys.tables.Warm = nil
+				m.keys.Tables.Warm = nil
 				m.store.SetCache(0)
 			}
 			b.ReportAllocs()

@@ -54,7 +54,7 @@ func BenchmarkAbsent(b *testing.B) {
 			if err := m.Flush(b.Context()); err != nil {
 				b.Fatal(err)
 			}
-			m.keys.tables.Warm = nil
+			m.keys.Tables.Warm = nil
 			b.ReportAllocs()
 			for b.Loop() {
 				b.StopTimer()

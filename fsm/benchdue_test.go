@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/keyspace"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -18,8 +19,8 @@ func BenchmarkExpire(b *testing.B) {
 	}
 	defer func() { _ = m.Close() }()
 	index := uint64(0)
-	for n := 0; n < b.N; n += dueChunk {
-		cmds := make([]codec.Command, dueChunk)
+	for n := 0; n < b.N; n += keyspace.DueChunk {
+		cmds := make([]codec.Command, keyspace.DueChunk)
 		for i := range cmds {
 			op, err := codec.EncodeOp(&turn.Append{
 				Key:      turn.Key{Namespace: "0", Name: fmt.Sprintf("session:%06d", n+i)},

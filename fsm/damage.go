@@ -41,12 +41,6 @@ func IsDamage(err error) bool {
 	return turn.Is(err, turn.Corrupt) && !errors.As(err, &entry)
 }
 
-// refusal returns an error of an operation; ok is false if the state is to blame.
-func refusal(err error) (refused *turn.Error, ok bool) {
-	refused, ok = err.(*turn.Error)
-	return refused, ok && refused.Kind != turn.Corrupt && refused.Kind != turn.Newer
-}
-
 // undecodable is the error for an entry that means nothing to this version. The state is
 // not to blame.
 type undecodable struct{ error }
@@ -61,9 +55,9 @@ func (m *Machine) Damage() (err error, halted bool) {
 	return m.damage, m.halted
 }
 
-// Halt halts the machine, so that its state can be replaced. It returns the index of the
-// last entry that the state includes. err is damage for which the state cannot be used
-// again, nil if there is none: then Resume alone ends the halt.
+// Halt halts the machine, so that its state can be replaced. It returns the index of the last entry
+// that the state includes. If err is not nil, it is damage because of which the state cannot be used
+// again; if it is nil, Resume ends the halt.
 func (m *Machine) Halt(err error) (applied uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -72,19 +66,20 @@ func (m *Machine) Halt(err error) (applied uint64) {
 		m.note(err)
 	}
 	m.halt()
-	return m.keys.meta.Index
+	return m.keys.Meta.Index
 }
 
-// HaltedByDamage reports whether damage has halted the machine, so that only Restore lets it go on.
+// HaltedByDamage reports whether damage has halted the machine, so that it continues only after a
+// Restore.
 func (m *Machine) HaltedByDamage() bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.broken
 }
 
-// Resume has a halted machine go on, unless what is in memory may hold half an entry, or
-// state.db is damaged: then only after a Restore. It is called by the goroutine that
-// calls Apply, or while that is kept from doing so.
+// Resume lets a halted machine continue, unless part of an entry may have been applied in memory, or
+// state.db is damaged: then only Restore helps. It is called by the goroutine that calls Apply, or
+// while that is kept from doing so.
 func (m *Machine) Resume() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -164,7 +159,7 @@ func (m *Machine) usable() error {
 	return nil
 }
 
-// ErrHalted is in the chain of what a halted machine answers. Another node can be asked.
+// ErrHalted is wrapped by the errors of a halted machine. Another node may be able to answer.
 var ErrHalted = errors.New("this node's state is damaged, and not repaired yet")
 
 func (m *Machine) haltedError() error {

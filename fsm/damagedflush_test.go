@@ -160,7 +160,7 @@ func (r *rig) appendTo(sessions []int) error {
 		return err
 	}
 	r.m.mu.Lock()
-	r.m.keys.tables.Warm = nil
+	r.m.keys.Tables.Warm = nil
 	r.m.mu.Unlock()
 	return nil
 }
@@ -225,7 +225,7 @@ func TestFlushMissesNoBlock(t *testing.T) {
 				r.flip(place, bit)
 			}
 			r.m.mu.Lock()
-			r.m.keys.tables.Warm = nil
+			r.m.keys.Tables.Warm = nil
 			r.m.mu.Unlock()
 			if err == nil {
 				if got := r.query(&turn.Read{Key: of, From: turn.FromAfter}); !reflect.DeepEqual(got.Messages,

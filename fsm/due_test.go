@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/keyspace"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -125,7 +126,7 @@ func TestTTLOfAnAppendKeepsTheSlide(t *testing.T) {
 
 // Keys whose time has come are not seen any more, though an entry deletes only some of them.
 func TestExpiredKeysAreUnseenBeforeTheyAreDeleted(t *testing.T) {
-	const t0, each = 1 << 41, dueChunk
+	const t0, each = 1 << 41, keyspace.DueChunk
 	key := func(kind string, i int) turn.Key { return turn.Key{Namespace: "0", Name: fmt.Sprint(kind, i)} }
 	for _, flushed := range []bool{false, true} {
 		r := newRig(t)

@@ -10,8 +10,8 @@ import (
 // Dump is a consistent copy of the state to be written out. It must be closed.
 type Dump = store.Dump
 
-// Dump returns the state as of the last flush, unless damage to it is known. It holds up neither Apply nor
-// flushes, but the store cannot reuse space while it is open.
+// Dump returns the state as of the last flush, unless damage to it is known. It delays neither Apply
+// nor flushes, but the store cannot reuse space while the Dump is open.
 func (m *Machine) Dump() (*Dump, error) {
 	d, err := m.dump()
 	if err != nil {

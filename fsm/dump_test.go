@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/statedump"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -143,7 +144,7 @@ func TestAnnouncedChunkCostsNoMemory(t *testing.T) {
 	dump = append(dump, make([]byte, 100)...)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err := InspectDump(bytes.NewReader(dump))
+	_, err := statedump.Inspect(bytes.NewReader(dump))
 	runtime.ReadMemStats(&after)
 	if took := after.TotalAlloc - before.TotalAlloc; !turn.Is(err, turn.Corrupt) || took > 4<<20 {
 		t.Errorf("a dump of %d bytes takes %d bytes of memory: %v", len(dump), took, err)

@@ -57,7 +57,7 @@ func TestCalm(t *testing.T) {
 		set := func(frozen *memtable.Table, bytes int) {
 			m.mu.Lock()
 			defer m.mu.Unlock()
-			m.keys.tables.Frozen, m.keys.tables.Active.Bytes = frozen, bytes
+			m.keys.Tables.Frozen, m.keys.Tables.Active.Bytes = frozen, bytes
 			m.room.Broadcast()
 		}
 		within := func(d time.Duration) error {

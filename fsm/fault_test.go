@@ -46,8 +46,8 @@ func TestStateFileDamagedInUse(t *testing.T) {
 			},
 			"flush": func(r *rig) error {
 				r.m.mu.Lock()
-				r.m.keys.tables.Active.SetHead("0\x00x", nil) // nothing is read for that
-				r.m.passed(r.m.keys.meta.Index+1, r.m.keys.meta.Term)
+				r.m.keys.Tables.Active.SetHead("0\x00x", nil) // nothing is read for that
+				r.m.passed(r.m.keys.Meta.Index+1, r.m.keys.Meta.Term)
 				r.m.mu.Unlock()
 				_ = r.m.Flush(t.Context())
 				return nil

@@ -125,9 +125,9 @@ func TestTidyLeavesTheYoungMemtable(t *testing.T) {
 	if after, _ := r.spaceOf(); after > before/10 {
 		t.Fatalf("the files took %d bytes and take %d", before, after)
 	}
-	if now, _ := r.m.Durable(); now != durable || len(r.m.keys.tables.Active.Heads) != 1 {
+	if now, _ := r.m.Durable(); now != durable || len(r.m.keys.Tables.Active.Heads) != 1 {
 		t.Fatalf("entries to %d are in the store, %d were; %d keys wait", now, durable,
-			len(r.m.keys.tables.Active.Heads))
+			len(r.m.keys.Tables.Active.Heads))
 	}
 	r.checkAccount()
 	r.restart()

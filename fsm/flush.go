@@ -103,12 +103,12 @@ func (m *Machine) flush() (more bool, err error) {
 		defer m.mu.Unlock()
 		return false, err
 	}
-	if m.keys.tables.Frozen == nil && m.keys.meta.Index == m.durable.index {
+	if m.keys.Tables.Frozen == nil && m.keys.Meta.Index == m.durable.index {
 		m.mu.Unlock()
 		return m.store.WorthTidying(), nil
 	}
 	m.freeze()
-	t := m.keys.tables.Frozen
+	t := m.keys.Tables.Frozen
 	m.mu.Unlock()
 
 	began := time.Now()
@@ -118,7 +118,7 @@ func (m *Machine) flush() (more bool, err error) {
 		return false, err
 	}
 	m.mu.Lock()
-	m.keys.tables.TakenUp()
+	m.keys.Tables.TakenUp()
 	m.durable = position{t.Meta.Index, t.Meta.Term}
 	m.room.Broadcast()
 	m.mu.Unlock()
@@ -170,9 +170,9 @@ func (m *Machine) commit(change func(*store.Update) error) error {
 	return err
 }
 
-// Calm returns when there is room for changes that no client waits for: when no flush
-// is running, or what has gathered since it began is less than half of what makes Apply
-// wait. It returns an error when ctx ends or the machine stops.
+// Calm returns when there is room for changes that no client waits for: when no flush is running, or
+// the changes since it began are less than half of what makes Apply wait. It returns an error when ctx
+// ends or the machine stops.
 func (m *Machine) Calm(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -182,7 +182,7 @@ func (m *Machine) Calm(ctx context.Context) error {
 		m.room.Broadcast()
 	})
 	defer stop()
-	for m.keys.tables.Frozen != nil && m.keys.tables.Active.Bytes >= m.cfg.FlushBytes/2 && m.usable() == nil &&
+	for m.keys.Tables.Frozen != nil && m.keys.Tables.Active.Bytes >= m.cfg.FlushBytes/2 && m.usable() == nil &&
 		ctx.Err() == nil {
 		m.room.Wait()
 	}
@@ -196,6 +196,6 @@ func (m *Machine) hurry() bool {
 	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.usable() != nil || m.keys.tables.Active.Bytes > m.full/2 || m.keys.tables.Frozen != nil &&
-		m.keys.tables.Frozen.Hash
+	return m.usable() != nil || m.keys.Tables.Active.Bytes > m.full/2 || m.keys.Tables.Frozen != nil &&
+		m.keys.Tables.Frozen.Hash
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/turnlog/turnlog/fsm/internal/gaps"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/fsm/internal/memtable"
+	"github.com/turnlog/turnlog/fsm/internal/queries"
+	"github.com/turnlog/turnlog/fsm/internal/transaction"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -66,7 +68,7 @@ func (r *rig) fillNumbered(typ turn.Type, from, to int) {
 func (r *rig) removeEnd(w gapWalk) (dead uint64) {
 	r.t.Helper()
 	name := ""
-	err := access{r.m, false}.value(gapsKey, w.typ, ranges, new(turn.Result), func(e *memtable.Elements) error {
+	err := access{r.m}.Value(gapsKey, w.typ, queries.Ranges, new(turn.Result), func(e *memtable.Elements) error {
 		err := w.walk(e, func(n string, _ []byte) bool {
 			name = n
 			return false
@@ -127,7 +129,7 @@ func TestRescoringPassesFewRemoved(t *testing.T) {
 		}
 		r.do(&turn.SetScores{Key: gapsKey, Members: []turn.Score{{Member: lowest.Name, Score: lowest.Score + 100}}})
 		var dead uint64
-		if err := (access{r.m, false}).value(gapsKey, turn.TypeZSet, ranges, new(turn.Result),
+		if err := (access{r.m}).Value(gapsKey, turn.TypeZSet, queries.Ranges, new(turn.Result),
 			func(e *memtable.Elements) error {
 				err := e.Ascend(byScore, func(string, []byte) bool { return true })
 				dead = e.Dead
@@ -190,7 +192,7 @@ func (r *rig) compareGaps(typ turn.Type) {
 			continue
 		}
 		var names [2][]string
-		if err := (access{r.m, false}).value(gapsKey, typ, ranges, new(turn.Result), func(e *memtable.Elements) error {
+		if err := (access{r.m}).Value(gapsKey, typ, queries.Ranges, new(turn.Result), func(e *memtable.Elements) error {
 			for i := range names {
 				first := ""
 				if err := w.walk(e, func(n string, _ []byte) bool {
@@ -225,7 +227,7 @@ func TestWalksOfApplyFindGaps(t *testing.T) {
 		for _, known := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/written=%v", name, known), func(t *testing.T) {
 				r := newRig(t)
-				r.m.keys.chance = func() float64 { return 1 } // removals look for no gap
+				r.m.keys.Chance = func() float64 { return 1 } // removals look for no gap
 				r.fillNumbered(w.typ, 1000, 1000+n)
 				r.flush()
 				for range n - 10 {
@@ -249,8 +251,9 @@ func (r *rig) deadWithin(w gapWalk) (dead uint64) {
 	r.t.Helper()
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
-	defer r.m.keys.closeTx()
-	if err := (access{r.m, true}).value(gapsKey, w.typ, ranges, new(turn.Result), func(e *memtable.Elements) error {
+	defer r.m.keys.EndReading()
+	s := transaction.State{Keys: r.m.keys}
+	if err := s.Value(gapsKey, w.typ, queries.Ranges, new(turn.Result), func(e *memtable.Elements) error {
 		defer func() { dead = e.Dead }()
 		return w.walk(e, func(string, []byte) bool { return false })
 	}); err != nil {
@@ -264,10 +267,10 @@ func (r *rig) deadKeys() (n int, live []string) {
 	r.t.Helper()
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
-	defer r.m.keys.closeTx()
-	tx, err := r.m.keys.storeTx()
+	defer r.m.keys.EndReading()
+	tx, err := r.m.keys.Reading()
 	if err == nil {
-		err = r.m.keys.eachSession(tx, "0", "", "", func(key string, h *memtable.Head) bool {
+		err = r.m.keys.EachSession(tx, "0", "", "", func(key string, h *memtable.Head) bool {
 			if h == nil {
 				n++
 			} else {

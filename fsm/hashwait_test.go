@@ -51,7 +51,7 @@ func TestHashWaitsWithoutATransaction(t *testing.T) {
 		r.apply(1, appendOf(sessionA, "", "x"))
 		r.flush()
 		r.m.mu.Lock()
-		r.m.keys.tables.Frozen = memtable.NewTable() // as if it were on its way to the store
+		r.m.keys.Tables.Frozen = memtable.NewTable() // as if it were on its way to the store
 		r.m.mu.Unlock()
 		applied := make(chan struct{})
 		go func() {
@@ -60,10 +60,10 @@ func TestHashWaitsWithoutATransaction(t *testing.T) {
 		}()
 		synctest.Wait()
 		r.m.mu.Lock()
-		if r.m.keys.tx != nil {
+		if r.m.keys.Reads() {
 			t.Error("the store is being read while the entry waits")
 		}
-		r.m.keys.tables.Frozen = nil
+		r.m.keys.Tables.Frozen = nil
 		r.m.room.Broadcast()
 		r.m.mu.Unlock()
 		<-applied

@@ -196,7 +196,7 @@ func (r *rig) tried(op turn.Op) string {
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		said = fmt.Sprintf("%s, %d keys", b, r.m.keys.namespaces.keys("0"))
+		said = fmt.Sprintf("%s, %d keys", b, r.m.keys.CountIn("0"))
 	}
 	r.log, r.index = r.log[:n], index
 	return said

@@ -75,9 +75,9 @@ func TestForgottenWindowIsNotAsked(t *testing.T) {
 	for i := range 3 { // the second finds no window, the third has one
 		r.apply(1, appendOf(sessionA, fmt.Sprint("id", i), "data"))
 	}
-	h := r.m.keys.tables.Active.Heads[layout.JoinKey(sessionA)]
+	h := r.m.keys.Tables.Active.Heads[layout.JoinKey(sessionA)]
 	w := h.Window
-	kept := func() bool { return w != nil && r.m.sessions.ids.windows.Get(h.Inc) == w }
+	kept := func() bool { return w != nil && r.m.sessions.IDs.Windows.Get(h.Inc) == w }
 	if !kept() {
 		t.Fatalf("the head knows the window %+v", w)
 	}
@@ -85,7 +85,7 @@ func TestForgottenWindowIsNotAsked(t *testing.T) {
 		k := turn.Key{Namespace: "0", Name: fmt.Sprint("other", i)}
 		r.apply(1, appendOf(k, "a", "data"))
 		r.apply(1, appendOf(k, "b", "data"))
-		r.m.sessions.ids.windows.ShrinkTo(0) // all but one
+		r.m.sessions.IDs.Windows.ShrinkTo(0) // all but one
 	}
 	for i := range 3 {
 		if out := r.apply(1, appendOf(sessionA, fmt.Sprint("id", i), "data"))[0]; !out.Result.Duplicate {
@@ -93,7 +93,7 @@ func TestForgottenWindowIsNotAsked(t *testing.T) {
 		}
 	}
 	r.apply(1, appendOf(sessionA, "id3", "data"))
-	if again := r.m.keys.tables.Active.Heads[layout.JoinKey(sessionA)].Window; again == w || again.Next != 5 {
+	if again := r.m.keys.Tables.Active.Heads[layout.JoinKey(sessionA)].Window; again == w || again.Next != 5 {
 		t.Fatalf("after another message the head knows the window %+v", again)
 	}
 }
@@ -176,9 +176,9 @@ func TestFingerprintsThatCollide(t *testing.T) {
 		id, other := r.collidingIDs()
 		r.apply(1, appendOf(sessionA, id, "data"))
 		r.apply(1, appendOf(sessionA, id, "data")) // so that there is a window
-		h, _ := r.m.keys.tables.Head(layout.JoinKey(sessionA))
+		h, _ := r.m.keys.Tables.Head(layout.JoinKey(sessionA))
 		looked := false
-		r.m.sessions.ids.windows.Get(h.Inc).Find(r.m.sessions.ids.windows.Print(other), func(uint64) bool {
+		r.m.sessions.IDs.Windows.Get(h.Inc).Find(r.m.sessions.IDs.Windows.Print(other), func(uint64) bool {
 			looked = true
 			return true
 		})
@@ -200,7 +200,7 @@ func (r *rig) collidingIDs() (id, other string) {
 	byPrint := make(map[uint32]string)
 	for i := 0; ; i++ {
 		other = fmt.Sprint("id", i)
-		print := r.m.sessions.ids.windows.Print(other)
+		print := r.m.sessions.IDs.Windows.Print(other)
 		if id, found := byPrint[print]; found {
 			return id, other
 		}
@@ -259,15 +259,15 @@ func TestKnownMessagesThatAreNoOneAppend(t *testing.T) {
 func TestWindowsAreBounded(t *testing.T) {
 	r := newRig(t)
 	const most = 4
-	r.m.sessions.ids.windows = idwindow.New(most * 16 * 5) // smallest windows
+	r.m.sessions.IDs.Windows = idwindow.New(most * 16 * 5) // smallest windows
 	for i := range 100 {
 		k := turn.Key{Namespace: "0", Name: fmt.Sprint(i)}
 		r.apply(1, appendOf(k, "a", "1"))
 		r.apply(1, appendOf(k, "b", "1"))
 	}
 	kept := 0
-	for inc := range r.m.keys.meta.LastInc {
-		if r.m.sessions.ids.windows.Get(inc+1) != nil {
+	for inc := range r.m.keys.Meta.LastInc {
+		if r.m.sessions.IDs.Windows.Get(inc+1) != nil {
 			kept++
 		}
 	}

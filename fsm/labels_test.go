@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -83,7 +84,7 @@ func TestLabelsBeforeTheirLevel(t *testing.T) {
 	r := newRig(t)
 	r.raise(turn.Level1)
 	r.do(setLabel(named("a"), "user", "u1"))
-	if h, _ := r.m.keys.stored("0\x00a"); h.Labelled || r.m.keys.namespaces.keys(labelsNamespace) != 0 {
+	if h, _ := r.m.keys.Head("0\x00a"); h.Labelled || r.m.keys.CountIn(layout.LabelsNamespace) != 0 {
 		t.Error("the index has a session of the first level")
 	}
 	r.raise(turn.Level2)
@@ -171,6 +172,30 @@ func TestTooManyLabels(t *testing.T) {
 	r.do(&turn.SetMetadata{Key: sessionA, Set: map[string]string{"label.more": "x"}, Unset: []string{"label.0"}})
 }
 
+// A session that had too many labels before there was a bound can still be changed, as long as none is added.
+func TestMoreLabelsThanAllowedOfAnEarlierLevel(t *testing.T) {
+	r := newRig(t)
+	r.raise(turn.Level1)
+	set := make(map[string]string)
+	for i := range turn.MaxLabels + 2 {
+		set[fmt.Sprint("label.", i)] = "x"
+	}
+	r.do(&turn.SetMetadata{Key: sessionA, Set: set})
+	r.raise(turn.Level2)
+	r.do(&turn.SetMetadata{Key: sessionA, Set: map[string]string{"title": "t"}})
+	r.do(&turn.SetMetadata{Key: sessionA, Set: map[string]string{"label.more": "x"}, Unset: []string{"label.0"}})
+	r.do(&turn.Tx{All: true, Steps: []turn.Step{{Op: appendOf(sessionA, "1", "x")},
+		{Op: &turn.SetMetadata{Key: sessionA, Set: map[string]string{"label.1": "y"}, Unset: []string{"label.2"}}}}})
+	for name, op := range map[string]turn.Op{
+		"set":         setLabel(sessionA, "2", "x"),
+		"transaction": &turn.Tx{All: true, Steps: []turn.Step{{Op: setLabel(sessionA, "2", "x")}}},
+	} {
+		if out := r.apply(1, op)[0]; out.Err == nil || out.Err.Kind != turn.TooLarge {
+			t.Errorf("%s: %v", name, out.Err)
+		}
+	}
+}
+
 // An index that does not agree with the sessions fails the lists that meet it, and nothing else: the other
 // nodes have the same, so no node may end for it.
 func TestIndexThatDoesNotAgree(t *testing.T) {
@@ -178,14 +203,14 @@ func TestIndexThatDoesNotAgree(t *testing.T) {
 	r.raise(turn.Level2)
 	r.do(setLabel(named("a"), "user", "u1"))
 	r.do(setLabel(named("b"), "user", "u1"))
-	h, _ := r.m.keys.tables.Head("0\x00a")
+	h, _ := r.m.keys.Tables.Head("0\x00a")
 	h.Revision += 100
 	q := &turn.Sessions{Namespace: "0", Limit: 9, Labels: []turn.Label{labelOf("user", "u1")}}
 	if _, err := r.m.Query(q); !turn.Is(err, turn.Corrupt) {
 		t.Errorf("the list has the error %v", err)
 	}
 	h.Revision -= 100
-	r.m.keys.Remove(labelKey("0", labelOf("user", "u1")), r.own(labelKey("0", labelOf("user", "u1"))))
+	r.m.keys.Remove(layout.LabelKey("0", labelOf("user", "u1")), r.own(layout.LabelKey("0", labelOf("user", "u1"))))
 	r.do(appendOf(named("a"), "1", "x"))
 	if got := r.listed(9, labelOf("user", "u1")); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("after the index was lost, and one session changed: %q", got)
@@ -195,6 +220,6 @@ func TestIndexThatDoesNotAgree(t *testing.T) {
 
 // own returns the head of a key, to be changed.
 func (r *rig) own(key string) *memtable.Head {
-	h, _ := r.m.keys.stored(key)
+	h, _ := r.m.keys.Head(key)
 	return r.m.keys.Own(key, h)
 }

@@ -67,6 +67,7 @@ func hiddenListOps() map[string]turn.Op {
 		"trim to range":  &turn.Trim{Key: sessionA, By: turn.ListRange, Start: 1, Stop: 2},
 		"replace":        &turn.Replace{Key: sessionA, From: 2},
 		"fork":           &turn.Fork{Key: sessionA, To: other},
+		"rename":         &turn.Rename{Key: sessionA, To: other},
 		"range in entry": steps(&turn.List{Key: sessionA, Start: 0, Stop: -1}),
 		"read in entry":  steps(&turn.Read{Key: sessionA, From: turn.FromLast}),
 		"after in entry": steps(&turn.Read{Key: sessionA, From: turn.FromAfter}),
@@ -77,15 +78,17 @@ func hiddenListOps() map[string]turn.Op {
 func hiddenElementOps() map[turn.Type]map[string]turn.Op {
 	all := &turn.Entries{Key: sessionA, Max: turn.MaxEntryID()}
 	back := &turn.Entries{Key: sessionA, Max: turn.MaxEntryID(), Reverse: true}
+	rename := &turn.Rename{Key: sessionA, To: turn.Key{Namespace: "0", Name: "other"}}
 	return map[turn.Type]map[string]turn.Op{
-		turn.TypeHash: {"all": steps(&turn.AllFields{Key: sessionA, Type: turn.TypeHash})},
-		turn.TypeSet:  {"all": steps(&turn.AllFields{Key: sessionA, Type: turn.TypeSet})},
+		turn.TypeHash: {"all": steps(&turn.AllFields{Key: sessionA, Type: turn.TypeHash}), "rename": rename},
+		turn.TypeSet:  {"all": steps(&turn.AllFields{Key: sessionA, Type: turn.TypeSet}), "rename": rename},
 		turn.TypeZSet: {
 			"all":     steps(&turn.AllFields{Key: sessionA, Type: turn.TypeZSet}),
+			"rename":  rename,
 			"by rank": steps(&turn.Scores{Key: sessionA, By: turn.ByRank, Start: 0, Stop: 0}),
 		},
 		turn.TypeStream: {
-			"all": steps(all), "back": steps(back),
+			"all": steps(all), "back": steps(back), "rename": rename,
 			"trim by length": &turn.TrimEntries{Key: sessionA, Trim: turn.StreamTrim{By: turn.ToLength, Length: 3}},
 			"trim most":      &turn.TrimEntries{Key: sessionA, Trim: turn.StreamTrim{By: turn.ToLength, Length: 1}},
 			"trim by id": &turn.TrimEntries{Key: sessionA,

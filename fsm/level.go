@@ -17,7 +17,7 @@ func (m *Machine) setLevel(o *codec.SetLevel) error {
 	if err := layout.KnownLevel(o.Level); err != nil {
 		return err
 	}
-	m.keys.meta.Level = max(m.keys.meta.Level, o.Level)
-	m.reached.Store(uint64(m.keys.meta.Level))
+	m.keys.Meta.Level = max(m.keys.Meta.Level, o.Level)
+	m.reached.Store(uint64(m.keys.Meta.Level))
 	return nil
 }

@@ -23,7 +23,7 @@ func TestLevelIsPartOfTheState(t *testing.T) {
 	r := newRig(t)
 	want := func(level turn.ClusterLevel, when string) {
 		t.Helper()
-		if got := r.m.Level(); got != level || r.m.keys.meta.Level != level {
+		if got := r.m.Level(); got != level || r.m.keys.Meta.Level != level {
 			t.Errorf("%s, the level is %d, want %d", when, got, level)
 		}
 	}

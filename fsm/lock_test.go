@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/queries"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -11,7 +12,7 @@ import (
 // A page over many keys does not keep changes waiting for all of them: the state is
 // locked for a part at a time, also where the keys were deleted.
 func TestListingLocksTheStateInParts(t *testing.T) {
-	const keys = 5 * partLooked
+	const keys = 5 * queries.PartLooked
 	for _, deleted := range []bool{false, true} {
 		t.Run(fmt.Sprintf("deleted=%v", deleted), func(t *testing.T) {
 			everywhere(t, func(t *testing.T, r *rig, move func()) {
@@ -26,7 +27,7 @@ func TestListingLocksTheStateInParts(t *testing.T) {
 				}
 				_, before := r.m.LockHolds()
 				page := r.query(&turn.Sessions{Namespace: "0", Limit: 10, List: true, Type: turn.TypeHash})
-				if _, after := r.m.LockHolds(); after.Count-before.Count < keys/partLooked {
+				if _, after := r.m.LockHolds(); after.Count-before.Count < keys/queries.PartLooked {
 					t.Errorf("a page over %d keys locked the state %d times", keys, after.Count-before.Count)
 				}
 				if len(page.Sessions) > 0 || page.Cursor != "" {
@@ -45,7 +46,7 @@ func TestOrderIsSettledBeforeTheStateIsLocked(t *testing.T) {
 		all = append(all, &turn.SetString{Key: turn.Key{Namespace: "0", Name: fmt.Sprint(i)}, Value: []byte("v")})
 	}
 	r.apply(1, all...)
-	o := &r.m.keys.tables.Active.Order
+	o := &r.m.keys.Tables.Active.Order
 	first := o.Walk() // another walk comes in between
 	r.do(&turn.SetString{Key: turn.Key{Namespace: "0", Name: "one more"}, Value: []byte("v")})
 	o.Settle(o.Fresh)
@@ -62,7 +63,7 @@ func TestOrderIsSettledBeforeTheStateIsLocked(t *testing.T) {
 	}
 	r.apply(1, all...)
 	r.m.settleOrders()
-	if n := r.m.keys.tables.Active.Order.Unsorted(); n > maxUnsorted {
+	if n := r.m.keys.Tables.Active.Order.Unsorted(); n > maxUnsorted {
 		t.Errorf("%d keys are left to sort", n)
 	}
 	if b, err := decodeBatch(encodeOps(t, &turn.Tx{Steps: []turn.Step{{Query: &turn.Sessions{}}}})); err != nil ||

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/turnlog/turnlog/fsm/internal/gaps"
-	"github.com/turnlog/turnlog/fsm/internal/idwindow"
+	"github.com/turnlog/turnlog/fsm/internal/keyspace"
+	"github.com/turnlog/turnlog/fsm/internal/sessions"
 	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/fsm/internal/tags"
 	"github.com/turnlog/turnlog/internal/codec"
@@ -32,12 +32,13 @@ type Machine struct {
 	// room is signalled when the frozen memtable has been taken up; uses mu.
 	room     *sync.Cond
 	store    *store.Store
-	keys     keyspace
-	sessions sessions
+	keys     *keyspace.Keys
+	sessions *sessions.Operations
 	full     int // at this size the active memtable is to be flushed
 	// reached is the cluster level, for callers that must not wait for mu.
 	reached   atomic.Uint64
 	standing  atomic.Pointer[standing]
+	replaced  chan struct{} // see Replaced
 	tags      tags.Set
 	durable   position
 	lastFlush time.Time // when the last one began; only under flushing
@@ -69,29 +70,29 @@ type standing struct {
 // stand has others see how far the state is. The caller holds mu, and wakes those that wait for it
 // after that.
 func (m *Machine) stand() {
-	m.standing.Store(&standing{position{m.keys.meta.Index, m.keys.meta.Term}, m.keys.meta.ClusterID,
-		m.keys.meta.Members})
+	m.standing.Store(&standing{position{m.keys.Meta.Index, m.keys.Meta.Term}, m.keys.Meta.ClusterID,
+		m.keys.Meta.Members})
 }
 
 // Open opens the state in cfg.Dir, creating it if it is not there.
 func Open(cfg Config) (*Machine, error) {
 	cfg = cfg.withDefaults()
-	store, err := store.Open(store.Options{Dir: cfg.Dir, Disk: cfg.disk, BlockFileBytes: cfg.blockFileBytes,
+	store, err := store.Open(store.Options{Dir: cfg.Dir, Disk: cfg.disk, BlockFileBytes: cfg.BlockFileBytes,
 		CacheBytes: cfg.CacheBytes, Log: cfg.Logger})
 	if err != nil {
 		return nil, err
 	}
 	m := &Machine{
-		cfg:    cfg,
-		store:  store,
-		fatal:  make(chan struct{}),
-		kick:   signal.New(),
-		doubts: signal.New(),
+		cfg:      cfg,
+		store:    store,
+		keys:     keyspace.New(store, cfg.Rand),
+		fatal:    make(chan struct{}),
+		kick:     signal.New(),
+		replaced: make(chan struct{}),
+		doubts:   signal.New(),
 	}
 	m.mu.measure()
-	m.keys.store, m.keys.chance = store, cfg.Rand
-	m.keys.namespaces.tables = &m.keys.tables
-	m.sessions = sessions{keyspace: &m.keys, ids: ids{&m.keys, idwindow.New(cfg.WindowBytes)}}
+	m.sessions = sessions.New(m.keys, cfg.WindowBytes)
 	m.room = sync.NewCond(&m.mu)
 	if err := m.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("read %s: %w", store.Path(), err), store.Close())
@@ -109,43 +110,35 @@ func (m *Machine) load() error {
 		return err
 	}
 	defer tx.End()
-	if m.keys.meta, m.tags, err = tx.Meta(); err != nil {
-		return err
-	}
-	byName, err := tx.Namespaces()
+	meta, tags, err := tx.Meta()
 	if err != nil {
 		return err
 	}
-	m.keys.namespaces.take(byName)
-	m.reached.Store(uint64(m.keys.meta.Level))
-	m.keys.tables.Forget()
-	m.keys.fault = nil
+	if err := m.keys.Load(tx, meta); err != nil {
+		return err
+	}
+	m.tags = tags
+	m.reached.Store(uint64(meta.Level))
 	m.damage, m.broken = nil, false
-	m.beginMemtable()
-	m.sessions.ids.windows.Clear()
-	m.keys.gaps = gaps.Set{}
-	m.durable = position{m.keys.meta.Index, m.keys.meta.Term}
+	m.drawFull()
+	m.sessions.IDs.Windows.Clear()
+	m.durable = position{meta.Index, meta.Term}
 	m.stand()
-	m.keys.tx = tx
-	m.keys.nextDue, err = m.keys.firstDue()
-	m.keys.tx = nil
-	return err
+	return nil
 }
 
 // freeze makes the active memtable the frozen one, unless one is frozen already:
 // a flush failed, and is to be done again. The caller holds mu.
 func (m *Machine) freeze() {
-	if m.keys.tables.Frozen != nil {
+	if m.keys.Tables.Frozen != nil {
 		return
 	}
-	m.keys.tables.Freeze(m.keys.meta, m.tags)
-	m.beginMemtable()
+	m.keys.Tables.Freeze(m.keys.Meta, m.tags)
+	m.drawFull()
 }
 
-// beginMemtable makes an empty active memtable, and decides how full it may become. The
-// caller holds mu.
-func (m *Machine) beginMemtable() {
-	m.keys.tables.Begin()
+// drawFull decides how full the active memtable, which is new, may become. The caller holds mu.
+func (m *Machine) drawFull() {
 	m.full = m.cfg.FlushBytes - int(m.cfg.Rand()*float64(m.cfg.FlushBytes)/3)
 }
 
@@ -176,8 +169,8 @@ func (m *Machine) OpenFiles() int {
 // often they were in the cache.
 func (m *Machine) BlockReads() (reads, cached uint64) { return m.store.BlockReads() }
 
-// Fatal is closed when the machine can go on no longer; Err then says why. A
-// node must stop then: what it would answer may be wrong.
+// Fatal returns a channel that is closed when the machine cannot continue; Err then says why. The node
+// must stop, because its answers may be wrong.
 func (m *Machine) Fatal() <-chan struct{} { return m.fatal }
 
 // Err returns why the machine stopped, nil while it runs.
@@ -196,7 +189,7 @@ func (m *Machine) Applied() (index, term uint64) {
 // WaitApplied returns nil once the entry index is applied.
 func (m *Machine) WaitApplied(ctx context.Context, index uint64) error {
 	m.mu.RLock()
-	done, failed := m.keys.meta.Index >= index, m.usable()
+	done, failed := m.keys.Meta.Index >= index, m.usable()
 	var w *waiter
 	if !done && failed == nil {
 		w = m.waiters.add(index)
@@ -219,8 +212,8 @@ func (m *Machine) WaitApplied(ctx context.Context, index uint64) error {
 	}
 }
 
-// Durable returns the index and term up to which the store holds everything:
-// entries above are needed to restart.
+// Durable returns the index and term up to which the store includes all entries: a restart needs the
+// entries after that.
 func (m *Machine) Durable() (index, term uint64) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -231,22 +224,22 @@ func (m *Machine) Durable() (index, term uint64) {
 func (m *Machine) Clock() int64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.keys.meta.Clock
+	return m.keys.Meta.Clock
 }
 
 // Keys returns how many keys all namespaces have: sessions, and Redis's values of other types.
 func (m *Machine) Keys() uint64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.keys.namespaces.all
+	return m.keys.Count()
 }
 
-// NextDue returns the cluster time at which a session expires next, or at which
-// it must be looked at again; 0 if there is none.
+// NextDue returns the cluster time at which the next session expires, or at which a session must be
+// examined again; 0 if there is none.
 func (m *Machine) NextDue() int64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.keys.nextDue
+	return m.keys.NextDue()
 }
 
 // ClusterID returns the id that the first Epoch brought, empty before.

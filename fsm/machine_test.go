@@ -37,7 +37,7 @@ func (r *rig) open() {
 	r.t.Helper()
 	m, err := Open(Config{
 		Dir: r.dir, FlushBytes: 1 << 30, Logger: slog.New(slog.DiscardHandler),
-		disk: r.disk, blockFileBytes: 16 << 10, // so that there are many
+		disk: r.disk, BlockFileBytes: 16 << 10, // so that there are many
 	})
 	if err != nil {
 		r.t.Fatal(err)
@@ -62,7 +62,7 @@ func (r *rig) flush() {
 	r.t.Helper()
 	r.flushWarm()
 	r.m.mu.Lock()
-	r.m.keys.tables.Warm = nil
+	r.m.keys.Tables.Warm = nil
 	r.m.mu.Unlock()
 }
 
@@ -178,6 +178,8 @@ func (g *generator) messages(least int) []turn.NewMessage {
 		ms[i].Data = bytes.Repeat([]byte{byte('a' + g.rnd.IntN(3))}, g.rnd.IntN(5))
 		if g.rnd.IntN(40) == 0 {
 			ms[i].Data = bytes.Repeat(ms[i].Data, 2000)
+		} else if g.rnd.IntN(6) == 0 {
+			ms[i].Data = g.toolMessage()
 		}
 		if g.rnd.IntN(2) == 0 {
 			ms[i].ID = fmt.Sprint("id", g.rnd.IntN(1_000_000))
@@ -213,7 +215,11 @@ func (g *generator) simple() turn.Op {
 		}
 		return g.value(k)
 	}
-	switch g.rnd.IntN(19) {
+	switch g.rnd.IntN(20) {
+	case 9:
+		return g.retain(k)
+	case 10:
+		return g.rename(k)
 	case 6, 7:
 		return g.listEdit(k)
 	case 8:
@@ -279,7 +285,9 @@ func (g *generator) simple() turn.Op {
 
 func (g *generator) listEdit(k turn.Key) turn.Op {
 	data := bytes.Repeat([]byte{byte('a' + g.rnd.IntN(3))}, g.rnd.IntN(3))
-	switch g.rnd.IntN(4) {
+	switch g.rnd.IntN(5) {
+	case 4:
+		return &turn.MoveElement{Key: k, To: k, From: turn.Side(g.rnd.IntN(2)), On: turn.Side(g.rnd.IntN(2))}
 	case 0:
 		return &turn.InsertElement{Key: k, Pivot: data, After: g.rnd.IntN(2) == 0, Data: []byte("inserted")}
 	case 1:
@@ -442,7 +450,7 @@ func (g *generator) compareSession(r *rig, k turn.Key, s *modelSession) {
 	i := got.Session
 	if i.Count != uint64(len(all)) || i.Bytes != size || i.First != first || i.Last != s.last ||
 		i.Revision != s.revision ||
-		i.ExpiresAt != s.deadline || i.Slide != s.slide || len(i.Metadata) != len(s.meta) {
+		i.Retention != s.keep || i.ExpiresAt != s.deadline || i.Slide != s.slide || len(i.Metadata) != len(s.meta) {
 		r.t.Fatalf("%q is %+v, want %+v with %d bytes", k, *i, *s, size)
 	}
 	for range 3 {

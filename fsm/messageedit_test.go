@@ -3,6 +3,7 @@ package fsm
 import (
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/cost"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -74,9 +75,9 @@ func TestSearchForAnIDIsBounded(t *testing.T) {
 		r := newRig(t)
 		r.fill(31, 10)
 		r.m.mu.Lock()
-		r.m.keys.allowance = allowance{left: allowed * passedCost, whole: true}
+		r.m.keys.Allowance = cost.Allowance{Left: allowed * cost.Passed, Whole: true}
 		err := r.m.applyOp(r.index, &turn.RemoveMessage{Key: sessionA, Message: byID("none")}, new(turn.Result))
-		r.m.keys.closeTx()
+		r.m.keys.EndReading()
 		r.m.mu.Unlock()
 		if got := turn.Internal; err != nil {
 			if got = turn.KindOf(err); got != want {

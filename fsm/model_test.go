@@ -43,6 +43,10 @@ type modelSession struct {
 	slide    int64
 	meta     map[string]string
 	labelled bool // lists by labels have it
+	keep     turn.Retention
+	turns    []uint64        // where they begin
+	inside   map[uint64]bool // by seq
+	open     []modelCall
 }
 
 // weight is how many of its messages the bound counts: none, if no id is remembered.
@@ -79,7 +83,7 @@ func (m *model) now(k turn.Key) uint64 {
 	if now := m.revisions[k.Namespace]; now > 0 {
 		return now
 	}
-	return m.floors[floorOf(k.Namespace)]
+	return m.floors[layout.FloorOf(k.Namespace)]
 }
 
 // next gives out the revision of a change of a key.
@@ -92,7 +96,7 @@ func (m *model) next(k turn.Key) uint64 {
 		}
 	}
 	delete(m.revisions, k.Namespace)
-	m.floors[floorOf(k.Namespace)] = max(m.floors[floorOf(k.Namespace)], next)
+	m.floors[layout.FloorOf(k.Namespace)] = max(m.floors[layout.FloorOf(k.Namespace)], next)
 	return next
 }
 
@@ -185,7 +189,8 @@ func (m *model) apply(op turn.Op) (turn.Result, *turn.Error) {
 		}
 		n := len(s.list)
 		if n > 0 {
-			s.list = nil
+			s.list, s.open = nil, nil
+			s.endTurns()
 			m.changed(o.Key, s)
 		}
 		return turn.Result{Removed: uint64(n), Revision: s.revision}, nil
@@ -210,6 +215,8 @@ func (m *model) apply(op turn.Op) (turn.Result, *turn.Error) {
 		return m.expire(o)
 	case *turn.Fork:
 		return m.fork(o)
+	case *turn.Rename:
+		return m.rename(o)
 	case *turn.Tx:
 		if o.All {
 			return m.transactAll(o)
@@ -221,10 +228,14 @@ func (m *model) apply(op turn.Op) (turn.Result, *turn.Error) {
 		return m.editMessage(o)
 	case *turn.RemoveMessage:
 		return m.removeMessage(o)
+	case *turn.Retain:
+		return m.retain(o)
 	case *turn.InsertElement:
 		return m.insertElement(o)
 	case *turn.RemoveElements:
 		return m.removeElements(o)
+	case *turn.MoveElement:
+		return m.moveElement(o)
 	case *turn.SetMetadata:
 		s := m.sessions[o.Key]
 		if err := m.expect(o.Expect, s); err != nil {
@@ -279,11 +290,15 @@ func sessionOf(op turn.Op) turn.Key {
 		return o.Key
 	case *turn.RemoveMessage:
 		return o.Key
+	case *turn.Retain:
+		return o.Key
 	case *turn.SetElement:
 		return o.Key
 	case *turn.InsertElement:
 		return o.Key
 	case *turn.RemoveElements:
+		return o.Key
+	case *turn.MoveElement:
 		return o.Key
 	case *turn.Expire:
 		if o.Slide {
@@ -320,6 +335,7 @@ func (m *model) append(o *turn.Append) (turn.Result, *turn.Error) {
 		s.changeMeta(o.Set, o.Unset)
 	}
 	r := m.push(o.Key, s, o.Messages, o.Side)
+	s.shorten()
 	if o.TTL > 0 {
 		s.deadline = m.after(o.TTL)
 	} else if s.slide > 0 {
@@ -332,6 +348,7 @@ func (m *model) append(o *turn.Append) (turn.Result, *turn.Error) {
 
 func (m *model) push(k turn.Key, s *modelSession, ms []turn.NewMessage, side turn.Side) turn.Result {
 	r := turn.Result{First: s.last + 1}
+	s.beginTurn()
 	s.appended, s.list = slices.Clone(s.appended), slices.Clone(s.list)
 	for _, n := range ms {
 		s.last++
@@ -341,11 +358,13 @@ func (m *model) push(k turn.Key, s *modelSession, ms []turn.NewMessage, side tur
 			revision = m.now(k) + 1
 		}
 		s.appended = append(s.appended, modelAppended{msg, revision})
+		s.setInside(msg.Seq, s.waits(msg.Seq))
 		if side == turn.Head {
 			s.list = append([]turn.Message{msg}, s.list...)
 		} else {
 			s.list = append(s.list, msg)
 		}
+		s.noteCalls(msg.Seq, msg.Data, m.level)
 	}
 	r.Last = s.last
 	return r
@@ -414,7 +433,7 @@ func (s *modelSession) bySeq() []turn.Message {
 	return out
 }
 
-func (s *modelSession) keep(want func(turn.Message) bool) (removed uint64) {
+func (s *modelSession) filter(want func(turn.Message) bool) (removed uint64) {
 	var left []turn.Message
 	for _, msg := range s.list {
 		if want(msg) {
@@ -435,6 +454,7 @@ func (m *model) pop(o *turn.Pop) (turn.Result, *turn.Error) {
 		return turn.Result{}, nil
 	}
 	var r turn.Result
+	before := s.list
 	for range o.Count {
 		if len(s.list) == 0 {
 			break
@@ -449,10 +469,11 @@ func (m *model) pop(o *turn.Pop) (turn.Result, *turn.Error) {
 			ms := s.bySeq()
 			msg = ms[len(ms)-1]
 		}
-		s.keep(func(x turn.Message) bool { return x.Seq != msg.Seq })
+		s.filter(func(x turn.Message) bool { return x.Seq != msg.Seq })
 		r.Messages = append(r.Messages, msg)
 		r.Removed++
 	}
+	s.lost(before, o.From == turn.Newest, false)
 	m.removedSome(o.Key, s, r.Removed, o.List)
 	r.Count, r.Revision = uint64(len(s.list)), s.revision
 	return r, nil
@@ -465,6 +486,7 @@ func (m *model) removedSome(k turn.Key, s *modelSession, n uint64, list bool) {
 	if list && len(s.list) == 0 {
 		s.deadline, s.slide = 0, 0
 	}
+	s.endTurns()
 	m.changed(k, s)
 }
 
@@ -477,20 +499,22 @@ func (m *model) trim(o *turn.Trim) (turn.Result, *turn.Error) {
 		return turn.Result{}, nil
 	}
 	var r turn.Result
+	before := s.list
 	switch o.By {
 	case turn.KeepLast:
 		ms := s.bySeq()
 		if uint64(len(ms)) > o.N {
 			first := ms[uint64(len(ms))-o.N:]
-			r.Removed = s.keep(func(x turn.Message) bool { return len(first) > 0 && x.Seq >= first[0].Seq })
+			r.Removed = s.filter(func(x turn.Message) bool { return len(first) > 0 && x.Seq >= first[0].Seq })
 		}
 	case turn.BeforeSeq:
-		r.Removed = s.keep(func(x turn.Message) bool { return x.Seq >= o.N })
+		r.Removed = s.filter(func(x turn.Message) bool { return x.Seq >= o.N })
 	case turn.ListRange:
 		kept := modelRange(s.list, o.Start, o.Stop)
 		r.Removed = uint64(len(s.list) - len(kept))
 		s.list = slices.Clone(kept)
 	}
+	s.lost(before, false, o.By != turn.ListRange)
 	m.removedSome(o.Key, s, r.Removed, o.By == turn.ListRange)
 	r.Count, r.Revision = uint64(len(s.list)), s.revision
 	return r, nil
@@ -528,11 +552,15 @@ func (m *model) replace(o *turn.Replace) (turn.Result, *turn.Error) {
 	if s == nil {
 		return turn.Result{}, &turn.Error{Kind: turn.NotFound}
 	}
-	removed := s.keep(func(x turn.Message) bool { return x.Seq < o.From })
+	before := s.list
+	removed := s.filter(func(x turn.Message) bool { return x.Seq < o.From })
+	s.lost(before, true, false)
 	var r turn.Result
 	if removed > 0 || len(o.Messages) > 0 {
+		s.endTurns()
 		if len(o.Messages) > 0 {
 			r = m.push(o.Key, s, o.Messages, turn.Tail)
+			s.shorten()
 		}
 		if s.slide > 0 {
 			s.deadline = m.after(s.slide)
@@ -605,6 +633,18 @@ func (m *model) fork(o *turn.Fork) (turn.Result, *turn.Error) {
 	if at > s.last {
 		return turn.Result{}, &turn.Error{Kind: turn.NotFound}
 	}
+	f := s.upTo(at)
+	m.sessions[o.To] = f
+	m.changed(o.To, f)
+	r := turn.Result{Last: at, Count: uint64(len(f.list)), Revision: f.revision}
+	if len(f.appended) > 0 {
+		r.First = f.appended[0].Seq
+	}
+	return r, nil
+}
+
+// upTo returns a copy of a session with the messages up to a seq.
+func (s *modelSession) upTo(at uint64) *modelSession {
 	f := &modelSession{typ: turn.TypeList, last: at, meta: s.meta}
 	for _, msg := range s.list {
 		if msg.Seq <= at {
@@ -619,13 +659,8 @@ func (m *model) fork(o *turn.Fork) (turn.Result, *turn.Error) {
 		}
 		f.appended = append(f.appended, modelAppended{msg, revision})
 	}
-	m.sessions[o.To] = f
-	m.changed(o.To, f)
-	r := turn.Result{Last: at, Count: uint64(len(f.list)), Revision: f.revision}
-	if len(f.appended) > 0 {
-		r.First = f.appended[0].Seq
-	}
-	return r, nil
+	f.forkCalls(s)
+	return f
 }
 
 // revisionOf returns what is known of the append of a message.
@@ -642,7 +677,7 @@ func (s *modelSession) revisionOf(seq uint64) uint64 {
 }
 
 // edit gives the message at index i another payload.
-func (s *modelSession) edit(i int, data []byte) {
+func (s *modelSession) edit(i int, data []byte, level turn.ClusterLevel) {
 	s.was = maps.Clone(s.was)
 	if _, edited := s.was[s.list[i].Seq]; !edited {
 		if s.was == nil {
@@ -652,6 +687,10 @@ func (s *modelSession) edit(i int, data []byte) {
 	}
 	s.list = slices.Clone(s.list)
 	s.list[i].Data = data
+	if s.inside[s.list[i].Seq] {
+		s.reopen()
+	}
+	s.noteCalls(s.list[i].Seq, data, level)
 }
 
 func (m *model) setElement(o *turn.SetElement) (turn.Result, *turn.Error) {
@@ -667,7 +706,7 @@ func (m *model) setElement(o *turn.SetElement) (turn.Result, *turn.Error) {
 	if i < 0 || i >= n {
 		return turn.Result{}, &turn.Error{Kind: turn.Invalid}
 	}
-	s.edit(int(i), o.Data)
+	s.edit(int(i), o.Data, m.level)
 	m.changed(o.Key, s)
 	return turn.Result{Count: uint64(len(s.list)), Revision: s.revision}, nil
 }
@@ -705,9 +744,16 @@ func (m *model) insert(k turn.Key, s *modelSession, at int, data []byte) turn.Re
 		msg.Seq = s.last
 		s.moved[s.last] = revision
 	}
+	fromTail := len(left) > len(right)
+	lifted := right
+	if !fromTail {
+		lifted = slices.Clone(left)
+		slices.Reverse(lifted)
+	}
+	s.lift(lifted, fromTail)
 	one := turn.Message{Time: m.clock, Data: data}
 	give(&one)
-	if len(left) <= len(right) {
+	if !fromTail {
 		for i := len(left) - 1; i >= 0; i-- {
 			give(&left[i])
 		}
@@ -717,6 +763,12 @@ func (m *model) insert(k turn.Key, s *modelSession, at int, data []byte) turn.Re
 		}
 	}
 	s.list = append(append(left, one), right...)
+	if len(s.open) > 0 {
+		s.reopen()
+	}
+	s.noteCalls(one.Seq, data, m.level)
+	s.shorten()
+	s.endTurns()
 	m.changed(k, s)
 	return turn.Result{Count: uint64(len(s.list)), Revision: s.revision}
 }
@@ -731,6 +783,7 @@ func (m *model) removeElements(o *turn.RemoveElements) (r turn.Result, _ *turn.E
 		slices.Reverse(list)
 		n = -n
 	}
+	before := s.list
 	list = slices.DeleteFunc(list, func(x turn.Message) bool {
 		if !bytes.Equal(x.Data, o.Data) || n > 0 && int64(r.Removed) == n {
 			return false
@@ -742,6 +795,7 @@ func (m *model) removeElements(o *turn.RemoveElements) (r turn.Result, _ *turn.E
 		slices.Reverse(list)
 	}
 	s.list = list
+	s.lost(before, false, false)
 	m.removedSome(o.Key, s, r.Removed, true)
 	r.Count, r.Revision = uint64(len(s.list)), s.revision
 	return r, nil

@@ -113,7 +113,7 @@ func (r *rig) forget(rnd *rand.Rand) {
 		r.restart()
 	case 2:
 		r.m.mu.Lock()
-		r.m.sessions.ids.windows.ShrinkTo(0) // all but one
+		r.m.sessions.IDs.Windows.ShrinkTo(0) // all but one
 		r.m.mu.Unlock()
 	}
 }

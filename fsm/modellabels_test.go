@@ -51,8 +51,9 @@ func (m *model) tooManyLabels(s *modelSession, set map[string]string, unset []st
 	if s != nil {
 		then.meta = s.meta
 	}
+	before := then.labels()
 	then.changeMeta(set, unset)
-	if then.labels() > turn.MaxLabels && m.level >= turn.Level2 {
+	if then.labels() > max(before, turn.MaxLabels) && m.level >= turn.Level2 {
 		return &turn.Error{Kind: turn.TooLarge}
 	}
 	return nil

@@ -52,7 +52,7 @@ func (m *model) editMessage(o *turn.EditMessage) (turn.Result, *turn.Error) {
 		return turn.Result{}, &turn.Error{Kind: turn.NotFound}
 	}
 	if !bytes.Equal(s.list[i].Data, o.Data) {
-		s.edit(i, o.Data)
+		s.edit(i, o.Data, m.level)
 		m.changed(o.Key, s)
 	}
 	seq := s.list[i].Seq
@@ -68,7 +68,9 @@ func (m *model) removeMessage(o *turn.RemoveMessage) (r turn.Result, _ *turn.Err
 		return r, nil
 	}
 	if i := s.index(o.Message); i >= 0 {
+		before := s.list
 		s.list = slices.Delete(slices.Clone(s.list), i, i+1)
+		s.lost(before, false, false)
 		r.Removed = 1
 		m.removedSome(o.Key, s, 1, false)
 	}
@@ -93,6 +95,9 @@ func (g *generator) messageEdit(k turn.Key) turn.Op {
 	}
 	if g.rnd.IntN(2) == 0 {
 		return &turn.RemoveMessage{Key: k, Message: ref, Expect: g.expect(k)}
+	}
+	if g.rnd.IntN(4) == 0 {
+		return &turn.EditMessage{Key: k, Message: ref, Expect: g.expect(k), Data: g.toolMessage()}
 	}
 	return &turn.EditMessage{Key: k, Message: ref, Expect: g.expect(k),
 		Data: bytes.Repeat([]byte{byte('a' + g.rnd.IntN(3))}, g.rnd.IntN(4))}

@@ -70,7 +70,7 @@ func TestListEditsKeepIDs(t *testing.T) {
 					case 1:
 						r.restart()
 					case 2:
-						r.m.sessions.ids.windows.Clear()
+						r.m.sessions.IDs.Windows.Clear()
 					}
 					again(fmt.Sprint("after ", appended, " messages"), true)
 				}
@@ -195,9 +195,9 @@ func TestMovesAreCounted(t *testing.T) {
 	for _, op := range []turn.Op{&turn.SetMetadata{Key: sessionA, Set: map[string]string{"k": "v"}},
 		&turn.InsertElement{Key: sessionA, Pivot: []byte("new"), Data: []byte("new")},
 		&turn.Delete{Keys: []turn.Key{sessionA}}} {
-		before := r.m.keys.tables.Active.Bytes
+		before := r.m.keys.Tables.Active.Bytes
 		r.do(op)
-		grown := r.m.keys.tables.Active.Bytes - before
+		grown := r.m.keys.Tables.Active.Bytes - before
 		if grown < runs*memtable.SpanCost || grown > 2*runs*memtable.SpanCost {
 			t.Errorf("%T takes %d bytes, of %d for what was moved", op, grown, runs*memtable.SpanCost)
 		}

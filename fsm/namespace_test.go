@@ -134,7 +134,7 @@ func TestIdleNamespacesHoldNoTables(t *testing.T) {
 	r := newRig(t)
 	var tables []weak.Pointer[memtable.Table]
 	for i := range 8 {
-		tables = append(tables, weak.Make(r.m.keys.tables.Active))
+		tables = append(tables, weak.Make(r.m.keys.Tables.Active))
 		r.do(appendOf(turn.Key{Namespace: fmt.Sprint("n", i), Name: "s"}, "id", "x"))
 		r.do(appendOf(sessionA, "", "x"))
 		r.flush()
@@ -182,10 +182,10 @@ func TestNamespacesWithoutKeysAreForgotten(t *testing.T) {
 		floors := make(map[string]bool)
 		for i := range 30 {
 			if i%5 < 4 {
-				floors[floorOf(named(i).Namespace)] = true
+				floors[layout.FloorOf(named(i).Namespace)] = true
 			}
 		}
-		if n := len(r.m.keys.namespaces.byName) - len(floors); n != 6 {
+		if n := r.m.keys.Known() - len(floors); n != 6 {
 			t.Errorf("%d namespaces are in memory, 6 have keys", n)
 		}
 		if n := r.pairs(layout.BucketNamespaces) - len(floors); n != 6 {
@@ -199,6 +199,32 @@ func TestNamespacesWithoutKeysAreForgotten(t *testing.T) {
 			if more := r.do(appendOf(named(i), "", "x")).Revision; more != got+1 {
 				t.Errorf("namespace %d has revision %d after %d", i, more, got)
 			}
+		}
+	})
+}
+
+// Of two namespaces that share a floor, the one with the lower counter does not lower it for the other.
+func TestSharedFloorKeepsTheHighestCounter(t *testing.T) {
+	twin := ""
+	for i := 0; twin == ""; i++ {
+		if name := fmt.Sprint("b", i); layout.FloorOf(name) == layout.FloorOf("a") {
+			twin = name
+		}
+	}
+	everywhere(t, func(t *testing.T, r *rig, move func()) {
+		high, low := turn.Key{Namespace: "a", Name: "s"}, turn.Key{Namespace: twin, Name: "s"}
+		for range 2 { // the second gives it a counter of its own
+			r.do(appendOf(low, "", "x"))
+		}
+		for range 10 {
+			r.do(appendOf(high, "", "x"))
+		}
+		r.do(&turn.Delete{Keys: []turn.Key{high}})
+		move()
+		r.do(&turn.Delete{Keys: []turn.Key{low}})
+		move()
+		if got := r.do(appendOf(high, "", "x")).Revision; got != 12 {
+			t.Errorf("namespace a goes on at revision %d, want 12", got)
 		}
 	})
 }

@@ -123,7 +123,7 @@ func (r *rig) lookThrough(file []byte, want string) (how string, err error) {
 		}
 	}()
 	m, err = Open(Config{Dir: r.dir, FlushBytes: 1 << 30, Logger: slog.New(slog.DiscardHandler),
-		blockFileBytes: 16 << 10})
+		BlockFileBytes: 16 << 10})
 	if IsDamage(err) || turn.Is(err, turn.Newer) {
 		return "start", nil
 	}

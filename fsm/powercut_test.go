@@ -16,6 +16,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/turnlog/turnlog/fsm/internal/statehash"
 	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/vfs/simdisk"
@@ -396,7 +397,7 @@ func storeHash(t testing.TB, m *Machine) (sum string) {
 		t.Fatal(err)
 	}
 	defer tx.End()
-	if sum, err = hashState(tx); err != nil {
+	if sum, err = statehash.Of(tx); err != nil {
 		t.Fatal(err)
 	}
 	return sum

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/cost"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -24,7 +25,7 @@ func TestAnswersOfTransactionsAreNoMatterOfConfiguration(t *testing.T) {
 		r.apply(1, scores)
 		steps := []turn.Step{{Query: q}, {Query: q}, {Query: q}}
 		r.apply(2, &turn.Tx{Steps: steps}, &turn.Tx{Steps: steps})
-		return r.m.keys.allowance.left
+		return r.m.keys.Allowance.Left
 	}
 	for _, q := range []turn.Query{
 		&turn.List{Key: sessionA, Stop: -1},
@@ -33,7 +34,7 @@ func TestAnswersOfTransactionsAreNoMatterOfConfiguration(t *testing.T) {
 		&turn.Scores{Key: zset, By: turn.ByRank, Stop: -1},
 		&turn.AllFields{Key: zset, Type: turn.TypeZSet},
 	} {
-		if small, large := left(10<<10, q), left(64<<20, q); small != large || large == entryAllowance() {
+		if small, large := left(10<<10, q), left(64<<20, q); small != large || large == cost.EntryAllowance() {
 			t.Errorf("%+v: of the allowance is left %d, and %d on another node", q, small, large)
 		}
 	}
@@ -55,28 +56,6 @@ func TestLongRangesAreNotGathered(t *testing.T) {
 	}
 	if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 8 {
 		t.Errorf("that took %d MiB of memory, of an answer of 1 MiB", took)
-	}
-}
-
-// What the answers of a transaction count for decides what its later steps do, on nodes of all
-// versions: it is part of the format.
-func TestAnswersCountTheSameInAllVersions(t *testing.T) {
-	ten := []byte("0123456789")
-	for name, c := range map[string]struct {
-		r    turn.Result
-		want int
-	}{
-		"nothing":  {turn.Result{}, 0},
-		"a value":  {turn.Result{Value: ten}, 10},
-		"sessions": {turn.Result{Sessions: make([]turn.Session, 3)}, 1200},
-		"messages": {turn.Result{Messages: []turn.Message{{ID: "abc", Data: ten}, {Data: ten}}}, 2*96 + 23},
-		"elements": {turn.Result{Elements: []turn.Element{{Name: "abc", Value: ten}, {Name: "d"}}}, 2*80 + 14},
-		"entries": {turn.Result{Entries: []turn.Entry{{Fields: []turn.Field{{Name: "abc", Value: ten}}},
-			{Fields: []turn.Field{{Name: "d"}, {Name: "e"}}}}}, 3*80 + 15},
-	} {
-		if got := answerBytes(&c.r); got != c.want {
-			t.Errorf("%s counts for %d bytes, %d in other versions", name, got, c.want)
-		}
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/cost"
+	"github.com/turnlog/turnlog/fsm/internal/queries"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -97,23 +99,23 @@ func TestReadByTimeProbesFew(t *testing.T) {
 	r.flush()
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
-	r.m.keys.allowance = allowance{left: entryAllowance(), whole: true}
+	r.m.keys.Allowance = cost.Allowance{Left: cost.EntryAllowance(), Whole: true}
 	h, err := r.m.keys.Find("0\x00" + sessionA.Name)
 	if err != nil || h == nil {
 		t.Fatalf("no session: %v", err)
 	}
-	v, err := r.m.keys.view(h)
+	v, err := r.m.keys.View(h)
 	if err != nil {
 		t.Fatal(err)
 	}
-	from, end, err := timeRange(&turn.Read{Since: 10_001, Until: 10_002}, h, &v)
+	from, end, err := queries.TimeRange(&turn.Read{Since: 10_001, Until: 10_002}, h, &v)
 	if err != nil || from != 10_001 || end != 10_501 {
 		t.Errorf("the range is [%d, %d), %v", from, end, err)
 	}
 	if v.Passed > 40 {
 		t.Errorf("%d messages of %d were looked at", v.Passed, count)
 	}
-	r.m.keys.closeTx()
+	r.m.keys.EndReading()
 }
 
 // Whole reads by a number never begin with the result of a call that they leave out.

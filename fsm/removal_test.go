@@ -94,7 +94,7 @@ func TestTrimmedBlocksAreNotRead(t *testing.T) {
 		r.rot(i)
 	}
 	r.m.mu.Lock()
-	r.m.keys.tables.Warm = nil
+	r.m.keys.Tables.Warm = nil
 	r.m.mu.Unlock()
 	for range 3 {
 		if _, err := r.m.tidy(); err != nil {

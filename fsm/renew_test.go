@@ -10,6 +10,7 @@ import (
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/fsm/internal/store"
+	"github.com/turnlog/turnlog/fsm/statedump"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -19,23 +20,23 @@ func (r *rig) renew(m *model) {
 	r.t.Helper()
 	before := r.incarnations(m)
 	var renewed bytes.Buffer
-	n := Renewal{ClusterID: fmt.Sprint("new", r.index)}
-	if _, err := RenewDump(&renewed, bytes.NewReader(r.dump()), n); err != nil {
+	n := statedump.Renewal{ClusterID: fmt.Sprint("new", r.index)}
+	if _, err := statedump.Renew(&renewed, bytes.NewReader(r.dump()), n); err != nil {
 		r.t.Fatal(err)
 	}
 	if err := r.m.Restore(&renewed); err != nil {
 		r.t.Fatal(err)
 	}
 	for k, inc := range r.incarnations(m) {
-		if inc != before[k]+n.jump() {
+		if inc != before[k]+n.Jump() {
 			r.t.Fatalf("%q has incarnation %d after a renewal, had %d", k, inc, before[k])
 		}
 	}
 	for ns := range m.revisions {
-		m.revisions[ns] += n.jump()
+		m.revisions[ns] += n.Jump()
 	}
-	for i := range revisionFloors {
-		m.floors[floorAt(i)] += n.jump()
+	for i := range layout.RevisionFloors {
+		m.floors[layout.FloorAt(i)] += n.Jump()
 	}
 }
 
@@ -99,7 +100,8 @@ func TestRenewalForgetsNothingThatWasSeen(t *testing.T) {
 
 	var renewed bytes.Buffer
 	member := codec.Member{ID: "n1", Incarnation: "new"}
-	if _, err := RenewDump(&renewed, bytes.NewReader(dump), Renewal{"cluster", []codec.Member{member}}); err != nil {
+	n := statedump.Renewal{ClusterID: "cluster", Members: []codec.Member{member}}
+	if _, err := statedump.Renew(&renewed, bytes.NewReader(dump), n); err != nil {
 		t.Fatal(err)
 	}
 	again := newRig(t)
@@ -156,9 +158,9 @@ func someDump(t *testing.T) []byte {
 func TestDamagedDumpIsNeitherInspectedNorRenewed(t *testing.T) {
 	dump := someDump(t)
 	for what, read := range map[string]func([]byte) error{
-		"inspect": func(b []byte) error { _, err := InspectDump(bytes.NewReader(b)); return err },
+		"inspect": func(b []byte) error { _, err := statedump.Inspect(bytes.NewReader(b)); return err },
 		"renew": func(b []byte) error {
-			_, err := RenewDump(io.Discard, bytes.NewReader(b), Renewal{})
+			_, err := statedump.Renew(io.Discard, bytes.NewReader(b), statedump.Renewal{})
 			return err
 		},
 	} {
@@ -188,12 +190,12 @@ func TestInspectDump(t *testing.T) {
 	r.apply(11, appendOf(b, "b", "x"))
 	r.apply(12, &turn.Trim{Key: sessionA, By: turn.KeepLast, N: 3})
 	r.apply(13, &turn.Delete{Keys: []turn.Key{b}})
-	c, err := InspectDump(bytes.NewReader(r.dump()))
+	c, err := statedump.Inspect(bytes.NewReader(r.dump()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := DumpContent{Index: r.index, Term: 1, Clock: 13, Level: turn.Level1, Namespaces: 1, Sessions: 1, Messages: 3,
-		Bytes: 24, Tombstones: 1}
+	want := statedump.Content{Index: r.index, Term: 1, Clock: 13, Level: turn.Level1, Namespaces: 1, Sessions: 1,
+		Messages: 3, Bytes: 24, Tombstones: 1}
 	if fmt.Sprint(c) != fmt.Sprint(want) {
 		t.Errorf("the dump holds\n %+v, want\n %+v", c, want)
 	}
@@ -269,7 +271,7 @@ func TestRenewedDeadlinesPass(t *testing.T) {
 func renewed(t *testing.T, r *rig, id string) *rig {
 	t.Helper()
 	var dump bytes.Buffer
-	if _, err := RenewDump(&dump, bytes.NewReader(r.dump()), Renewal{ClusterID: id}); err != nil {
+	if _, err := statedump.Renew(&dump, bytes.NewReader(r.dump()), statedump.Renewal{ClusterID: id}); err != nil {
 		t.Fatal(err)
 	}
 	again := newRig(t)
@@ -286,8 +288,8 @@ func TestRenewalsStayApart(t *testing.T) {
 	const changes = 1 << 20
 	var all []uint64
 	for i := range 2000 {
-		n := Renewal{ClusterID: fmt.Sprint("cluster ", i)}
-		if j := n.jump(); j < 1<<32 || j > (1<<53-1)/31 {
+		n := statedump.Renewal{ClusterID: fmt.Sprint("cluster ", i)}
+		if j := n.Jump(); j < 1<<32 || j > (1<<53-1)/31 {
 			t.Errorf("%s raises numbers by %d", n.ClusterID, j)
 		} else {
 			all = append(all, j)

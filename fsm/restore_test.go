@@ -98,7 +98,7 @@ func TestRestoreForgetsGaps(t *testing.T) {
 	behind.flush()
 	behind.apply(1, deletes...)
 	behind.apply(1, &turn.Erase{Namespace: "0", Limit: 100}) // it learns that nothing is there
-	if behind.m.keys.gaps.Len() == 0 {
+	if behind.m.keys.Gaps.Len() == 0 {
 		t.Fatal("the walk has learned no gap")
 	}
 	r.apply(1, deletes...)

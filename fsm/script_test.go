@@ -68,10 +68,21 @@ var scriptCommands = map[string]func(*script) string{
 		return s.do(&turn.Expire{Key: s.key(0), HasTTL: s.line.HasArg("ttl"), TTL: s.ms("ttl"),
 			Slide: s.line.HasArg("slide")})
 	},
+	"level": func(s *script) string {
+		s.raise(turn.ClusterLevel(s.number("is")))
+		return "raised"
+	},
+	"retain": func(s *script) string {
+		return s.do(&turn.Retain{Key: s.key(0), Keep: turn.Retention{Messages: uint64(s.number("messages")),
+			Turns: uint64(s.number("turns"))}, Expect: s.expect()})
+	},
 	"clear":  func(s *script) string { return s.do(&turn.Clear{Key: s.key(0), Expect: s.expect()}) },
 	"delete": func(s *script) string { return s.do(&turn.Delete{Keys: []turn.Key{s.key(0)}, Expect: s.expect()}) },
 	"fork": func(s *script) string {
 		return s.do(&turn.Fork{Key: s.key(0), To: s.key(1), At: uint64(s.number("at"))})
+	},
+	"rename": func(s *script) string {
+		return s.do(&turn.Rename{Key: s.key(0), To: s.key(1), Replace: s.line.HasArg("replace"), Expect: s.expect()})
 	},
 	"metadata": func(s *script) string {
 		set := map[string]string{}
@@ -230,6 +241,9 @@ func showSession(s turn.Session) string {
 	text := fmt.Sprintf("%s: %d messages, %d to %d, revision %d", s.Key.Name, s.Count, s.First, s.Last, s.Revision)
 	if s.ExpiresAt > 0 {
 		text += fmt.Sprintf(", until %v", time.Duration(s.ExpiresAt-began)*time.Millisecond)
+	}
+	if k := s.Retention; k != (turn.Retention{}) {
+		text += fmt.Sprintf(", keeps %d messages %d turns", k.Messages, k.Turns)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Metadata)) {
 		text += fmt.Sprintf(", %s=%s", name, s.Metadata[name])

@@ -5,8 +5,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/cost"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/fsm/internal/memtable"
+	"github.com/turnlog/turnlog/fsm/internal/queries"
+	"github.com/turnlog/turnlog/fsm/internal/transaction"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -34,7 +37,7 @@ func (r *rig) spent(ops ...turn.Op) int {
 			}
 		}
 	}
-	return entryAllowance() - r.m.keys.allowance.left
+	return cost.EntryAllowance() - r.m.keys.Allowance.Left
 }
 
 func repeated(n int, q turn.Query) turn.Op {
@@ -67,8 +70,8 @@ func TestWalksAreChargedForBothSides(t *testing.T) {
 					r.pushed(turn.Head, 1)
 					r.flush()
 				}
-				if n := r.spent(op); n < passedCost*between {
-					t.Errorf("flushed: %v: it costs %d, want %d at least", flushed, n, passedCost*between)
+				if n := r.spent(op); n < cost.Passed*between {
+					t.Errorf("flushed: %v: it costs %d, want %d at least", flushed, n, cost.Passed*between)
 				}
 			}
 		})
@@ -106,8 +109,8 @@ func TestWalksBeginAtTheirSide(t *testing.T) {
 				r.spent(pops[:n/2]...), r.spent(sets...),
 			}
 			for i, got := range spent {
-				if got > passedCost*others {
-					t.Errorf("side %d, %s: walk %d costs %d, want less than %d", side, step, i, got, passedCost*others)
+				if got > cost.Passed*others {
+					t.Errorf("side %d, %s: walk %d costs %d, want less than %d", side, step, i, got, cost.Passed*others)
 				}
 			}
 		}
@@ -140,21 +143,30 @@ func TestWalksOfApplyPassRemovedMessagesOnce(t *testing.T) {
 	}
 }
 
+// skipping is the state as of an entry, which tells how many removed messages a walk has skipped.
+type skipping struct {
+	transaction.State
+	skipped *uint64
+}
+
+func (s skipping) Session(k turn.Key, r *turn.Result, enough func(*memtable.Head, *memtable.View) bool,
+	fn func(*memtable.Head, *memtable.View) error) error {
+	return s.State.Session(k, r, enough, func(h *memtable.Head, v *memtable.View) error {
+		defer func() { *s.skipped = v.Skipped }()
+		return fn(h, v)
+	})
+}
+
 // removedWithin returns how many removed messages a query of sessionA passes in Apply.
 func (r *rig) removedWithin(q turn.Query) (removed uint64) {
 	r.t.Helper()
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
-	defer r.m.keys.closeTx()
-	a, out := access{r.m, true}, new(turn.Result)
-	r.m.keys.allowance.left = entryAllowance()
-	if err := a.session(sessionA, out, nil, func(h *memtable.Head, v *memtable.View) error {
-		defer func() { removed = v.Skipped }()
-		if l, ok := q.(*turn.List); ok {
-			return a.listPart(l, h, v, out)
-		}
-		return a.read(q.(*turn.Read), h, v, out)
-	}); err != nil || len(out.Messages) != 4 {
+	defer r.m.keys.EndReading()
+	out := new(turn.Result)
+	r.m.keys.Allowance.Left = cost.EntryAllowance()
+	err := queries.Answer(skipping{transaction.State{Keys: r.m.keys}, &removed}, q, out)
+	if err != nil || len(out.Messages) != 4 {
 		r.t.Fatalf("%d messages: %v", len(out.Messages), err)
 	}
 	return removed
@@ -171,23 +183,23 @@ func TestPopGoesOnWhereItWasRefused(t *testing.T) {
 	r.do(&turn.Pop{Key: sessionA, From: turn.Head, Count: 1, List: true})
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
-	h, err := r.m.keys.stored(layout.JoinKey(sessionA))
+	h, err := r.m.keys.Head(layout.JoinKey(sessionA))
 	if err != nil {
 		t.Fatal(err)
 	}
 	h = r.m.keys.Own(layout.JoinKey(sessionA), h)
 	for tries := 1; ; tries++ {
-		r.m.keys.allowance.left = passedCost * most
-		taken, err := r.m.sessions.takeFrom(h, turn.Head, 1)
+		r.m.keys.Allowance.Left = cost.Passed * most
+		taken, err := r.m.sessions.TakeFrom(h, turn.Head, 1)
 		if err == nil {
 			if len(taken) != 1 || taken[0].Seq != 1 || tries != between/most+1 {
 				t.Errorf("try %d takes %v", tries, taken)
 			}
 			return
 		}
-		if e := turn.AsError(err); e.Kind != turn.Overloaded || r.m.keys.allowance.left > 0 || h.Count() != between+1 ||
+		if e := turn.AsError(err); e.Kind != turn.Overloaded || r.m.keys.Allowance.Left > 0 || h.Count() != between+1 ||
 			tries > between/most {
-			t.Fatalf("try %d: %v, allowance %d, %d messages", tries, err, r.m.keys.allowance.left, h.Count())
+			t.Fatalf("try %d: %v, allowance %d, %d messages", tries, err, r.m.keys.Allowance.Left, h.Count())
 		}
 	}
 }
@@ -208,7 +220,7 @@ func TestChargesAreTheSameOnEveryNode(t *testing.T) {
 						outs[i] += fmt.Sprint(step.Err, step.Result.Messages)
 					}
 				}
-				left[i] = r.m.keys.allowance.left
+				left[i] = r.m.keys.Allowance.Left
 			}
 			if left[0] != left[1] || outs[0] != outs[1] {
 				t.Fatalf("seed %d, entry %d, %T: the nodes have %d left, %s", seed, entry, op, left, outs)

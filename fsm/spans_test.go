@@ -29,8 +29,8 @@ func TestPopsFromEitherEndPassOverRemoved(t *testing.T) {
 				for range n - 50 {
 					r.apply(1, &turn.Pop{Key: sessionA, From: end, Count: 1})
 				}
-				h, _ := r.m.keys.tables.Head(layout.JoinKey(sessionA))
-				v := r.m.keys.tables.View(h, nil)
+				h, _ := r.m.keys.Tables.Head(layout.JoinKey(sessionA))
+				v := r.m.keys.Tables.View(h, nil)
 				if spans := v.RemovedRanges(); spans > 2 {
 					t.Errorf("%d ranges of removed messages, want one for each side at most", spans)
 				}

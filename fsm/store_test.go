@@ -16,6 +16,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/queries"
 	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
@@ -99,13 +100,13 @@ func (r *rig) expectEmpty(buckets ...[]byte) {
 func TestListingLooksAtSoManyKeys(t *testing.T) {
 	r := newRig(t)
 	var ops []turn.Op
-	for i := range maxLooked + 10 {
+	for i := range queries.MaxLooked + 10 {
 		ops = append(ops, &turn.SetString{Key: turn.Key{Namespace: "0", Name: fmt.Sprintf("k%06d", i)}})
 	}
 	r.apply(1, append(ops, setOf(turn.Key{Namespace: "0", Name: "z"}, "member"))...)
 	q := &turn.Sessions{Namespace: "0", Limit: 1, List: true, Type: turn.TypeSet}
 	page := r.query(q)
-	if want := fmt.Sprintf("k%06d", maxLooked-1); len(page.Sessions) != 0 || page.Cursor != want {
+	if want := fmt.Sprintf("k%06d", queries.MaxLooked-1); len(page.Sessions) != 0 || page.Cursor != want {
 		t.Fatalf("the first page has %v and cursor %q, want %q", page.Sessions, page.Cursor, want)
 	}
 	q.Cursor = page.Cursor

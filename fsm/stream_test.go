@@ -24,7 +24,7 @@ func TestStreamWalkBeginsBehindWhatWasTrimmed(t *testing.T) {
 				move()
 			}
 		}
-		h, _ := r.m.keys.tables.Head(layout.JoinKey(streamS))
+		h, _ := r.m.keys.Tables.Head(layout.JoinKey(streamS))
 		if want := layout.EntryName(turn.EntryID{Time: 1, Seq: n - kept}); h.Front < want {
 			t.Errorf("a walk begins at %x, want it behind %x", h.Front, want)
 		}

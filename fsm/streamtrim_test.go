@@ -45,11 +45,11 @@ func TestTrimOfManyEntriesTakesNoMemory(t *testing.T) {
 			r := newRig(t)
 			r.addEntries(1, n)
 			r.flush()
-			before := r.m.keys.tables.Active.Bytes
+			before := r.m.keys.Tables.Active.Bytes
 			if got := r.do(&turn.TrimEntries{Key: streamS, Trim: trim}); got.Removed != n-kept || got.Count != kept {
 				t.Fatalf("%d were removed, %d are left", got.Removed, got.Count)
 			}
-			if grown := r.m.keys.tables.Active.Bytes - before; grown > 2000 {
+			if grown := r.m.keys.Tables.Active.Bytes - before; grown > 2000 {
 				t.Errorf("the memtable grew by %d bytes", grown)
 			}
 			r.flush()

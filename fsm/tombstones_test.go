@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/messageids"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -55,8 +56,8 @@ func TestBoundOfDeletedSessions(t *testing.T) {
 					r.flush()
 				}
 			}
-			looked, err := r.m.sessions.ids.tombstones(layout.JoinKey(sessionA))
-			r.m.keys.closeTx()
+			looked, err := r.m.sessions.IDs.Tombstones(layout.JoinKey(sessionA))
+			r.m.keys.EndReading()
 			if err != nil || len(looked) != turn.DeletedSessions {
 				t.Errorf("an append looks at %d deleted sessions, %v", len(looked), err)
 			}
@@ -131,12 +132,12 @@ func (r *rig) tombstonesOf(k turn.Key) (passed int) {
 	r.t.Helper()
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
-	defer r.m.keys.closeTx()
-	tx, err := r.m.keys.storeTx()
+	defer r.m.keys.EndReading()
+	tx, err := r.m.keys.Reading()
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	for w := r.m.keys.tables.TombstonesOf(tx, layout.JoinKey(k), r.m.keys.meta.LastInc); w.Next(); {
+	for w := r.m.keys.Tables.TombstonesOf(tx, layout.JoinKey(k), r.m.keys.Meta.LastInc); w.Next(); {
 		passed++
 	}
 	return passed
@@ -176,7 +177,7 @@ func TestMovesWeighNothing(t *testing.T) {
 		{turn.IDWindow + 9, 10, turn.IDWindow - 1},
 	} {
 		g := layout.Tombstone{Last: c.last, Moves: layout.Moves{Total: c.moved}}
-		if got := tombstoneWeight(&g); got != c.want {
+		if got := messageids.TombstoneWeight(&g); got != c.want {
 			t.Errorf("%d messages, %d of them moves: %d, want %d", c.last, c.moved, got, c.want)
 		}
 	}

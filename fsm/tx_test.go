@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/keyspace"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -90,11 +91,11 @@ func TestWatchNoticesExpiry(t *testing.T) {
 	r := newRig(t)
 	key := func(i int) turn.Key { return turn.Key{Namespace: "0", Name: fmt.Sprintf("k%04d", i)} }
 	var ops []turn.Op
-	for i := range dueChunk + 2 {
+	for i := range keyspace.DueChunk + 2 {
 		ops = append(ops, appendOf(key(i), "", "x"), &turn.Expire{Key: key(i), At: 100, HasAt: true})
 	}
 	r.apply(1, ops...)
-	last := key(dueChunk + 1)
+	last := key(keyspace.DueChunk + 1)
 	was := r.query(&turn.Info{Key: last}).Revision
 	tx := func(revision uint64) *turn.Tx {
 		return &turn.Tx{Watch: []turn.Watched{{Key: last, Revision: revision}},

@@ -5,7 +5,7 @@ package fsm
 func (m *Machine) Unflushed() uint64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return uint64(m.keys.tables.Unflushed())
+	return uint64(m.keys.Tables.Unflushed())
 }
 
 // ShortOfSpace says whether the disk is short of space, and how many bytes are left.

@@ -38,7 +38,7 @@ func TestWatch(t *testing.T) {
 	stopTwo()
 	stopOther()
 	r.apply(1, appendOf(sessionA, "", "data"))
-	if got(two) || r.m.keys.watches.some.Load() {
+	if got(two) || r.m.keys.Watched() {
 		t.Fatal("no watch is left")
 	}
 	again, stop := r.m.Watch(sessionA)

@@ -10,19 +10,19 @@ const EntryWeight = 256
 // covers, if each passes as many messages as a fork may copy.
 const searchWeight = EntryWeight / 12
 
-// Weight estimates, from the operation alone, how much of an entry's allowance it will
-// need: EntryWeight if it may need all, 0 if none. A removed message counts as 1, which
-// covers 300 KB. The leader packs entries by it. The estimate can be too low: after an
-// operation on larger messages or a longer list, later ones of the entry are rejected.
+// Weight estimates, from the operation alone, how much of an entry's allowance the operation will need:
+// EntryWeight if it may need all of it, 0 if it needs none. A removed message counts as 1, which covers
+// 300 KB. The leader packs entries by it. The estimate can be too low: after an operation on larger
+// messages or a longer list, later ones of the entry are rejected.
 func Weight(op turn.Op) int {
 	switch o := op.(type) {
-	case *turn.Fork, *turn.InsertElement:
+	case *turn.Fork, *turn.Rename, *turn.InsertElement:
 		return EntryWeight
 	case *turn.Pop:
 		return taking(o.Count)
 	case *turn.PopFirst:
 		return taking(o.Count)
-	case *turn.SetElement, *turn.RemoveElements:
+	case *turn.SetElement, *turn.RemoveElements, *turn.Retain:
 		return searchWeight
 	case *turn.MoveElement, *turn.SetMetadata:
 		return 1

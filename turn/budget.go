@@ -8,11 +8,11 @@ import (
 // Budget bounds the messages of one answer. A field of zero or less sets no
 // bound.
 //
-// A tool call and its result stay together: they are returned both or neither,
-// as long as they are at most ToolReach messages apart. When nothing that fits
-// is whole, the shortest whole beginning is returned although it exceeds the
-// budget, so that a reader always gets on. What lies more than ToolReach
-// messages or 16 MiB beyond the budget is not looked at, and so may be split off.
+// A tool call and its result stay together: either both are returned or neither, as long as they are at
+// most ToolReach messages apart. If nothing that fits the budget keeps them together, the shortest
+// beginning that does is returned, although it exceeds the budget, so that a reader always makes
+// progress. Messages more than ToolReach messages or 16 MiB beyond the budget are not considered; a
+// call or result among them may be separated from its partner.
 type Budget struct {
 	Messages int
 	Bytes    int64 // of payload

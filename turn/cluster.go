@@ -2,7 +2,7 @@ package turn
 
 import "fmt"
 
-// Cluster describes the cluster as one node sees it. Its JSON has the names that the HTTP API has.
+// Cluster describes the cluster as one node sees it. Its JSON has the field names of the HTTP API.
 type Cluster struct {
 	ID     string `json:"id"`     // made once, when the first leader was elected
 	Leader string `json:"leader"` // node id; empty while there is none
@@ -10,15 +10,15 @@ type Cluster struct {
 	Nodes  []Node `json:"nodes"` // ordered by ID
 	// Level is the cluster's level, as far as the node that was asked has applied it.
 	Level ClusterLevel `json:"level"`
-	// Serving reports whether a majority confirmed the leader to the node that was asked: linearizable
-	// reads are answered there, and writes committed.
+	// Serving reports whether a majority has confirmed the leader to the node that was asked, so that
+	// this node answers linearizable reads, and writes are committed.
 	Serving bool `json:"serving"`
 	// ReadOnly is why writes that need space are rejected; empty: they are not.
 	ReadOnly string `json:"read_only"`
 }
 
-// LevelWaitsFor says, for each member that keeps the cluster's level below what others
-// know, why it does; nil if the level is the highest that a member knows of.
+// LevelWaitsFor returns, for each member that keeps the cluster's level below what other members
+// support, the reason; nil if the level is the highest that any member supports.
 func (c *Cluster) LevelWaitsFor() (reasons []string) {
 	highest := ClusterLevel(0)
 	for i := range c.Nodes {
@@ -54,17 +54,17 @@ type Node struct {
 	// the node itself reports.
 	Match     uint64 `json:"match"`
 	Reachable bool   `json:"reachable"`
-	// Voter reports whether it counts for a majority, reachable or not.
+	// Voter reports whether the node counts towards a majority, reachable or not.
 	Voter bool `json:"voter"`
-	// The next four are zero while it cannot be reached, and of a version that does not tell them.
+	// The next four are zero if the node cannot be reached, or if its version does not report them.
 	Version   string   `json:"version"`    // of its program
 	Time      int64    `json:"time"`       // cluster time of the last entry applied, Unix milliseconds
 	DiskFree  uint64   `json:"disk_free"`  // bytes, of the disk that has its data
 	Problems  []string `json:"problems"`   // what keeps it from being well
 	StateHash string   `json:"state_hash"` // hash of the state at HashIndex, if one was taken
 	HashIndex uint64   `json:"hash_index"`
-	// Level is the highest cluster level that its version knows; 0 also while it
-	// cannot be reached. HoldLevel is the one at which it holds the cluster; nil: none.
+	// Level is the highest cluster level that the node's version supports; it is also 0 if the node
+	// cannot be reached. HoldLevel is the level at which the node holds the cluster; nil: none.
 	Level     ClusterLevel  `json:"level"`
 	HoldLevel *ClusterLevel `json:"hold_level"`
 }

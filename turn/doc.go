@@ -1,9 +1,9 @@
-// Package turn has the types that every part of turnlog shares: sessions and messages, the operations
-// and queries on them, their results, limits, and the kinds of error.
+// Package turn defines the types that all parts of turnlog share: sessions and messages, the operations
+// and queries on them, their results, limits, and the kinds of errors.
 //
 // The semantics of each operation are documented on its type. The state machine (package fsm)
 // implements them; the interfaces (RESP, HTTP, Go client, command line) translate to and from these
-// types. The package imports nothing of turnlog.
+// types. The package imports no other package of turnlog.
 package turn
 
 import "time"
@@ -18,11 +18,11 @@ type Key struct {
 	Name      string // 1–512 arbitrary bytes
 }
 
-// NewMessage is a message that has no place in a session yet.
+// NewMessage is a message that is not part of a session yet.
 type NewMessage struct {
-	// ID is an idempotency key, at most 64 bytes: an append that is sent again under the same ids is
-	// stored once, as Append says. Package client and the command line make the ids that are left
-	// empty. A message that has none when it arrives at a node is stored each time that it arrives.
+	// ID is an idempotency key of at most 64 bytes: an append that is repeated under the same ids is
+	// stored once, see Append. Package client and the command line generate ids where they are empty. A
+	// message that reaches a node without an id is stored each time that it is sent.
 	ID string
 	// Data is the payload, stored and returned byte for byte.
 	Data []byte
@@ -36,12 +36,12 @@ type Message struct {
 	Data []byte
 }
 
-// Session describes a key at one moment: a session, or a value of another type. For such a value,
-// fields about messages mean nothing, unless their comments say otherwise.
+// Session describes a key at one moment: a session, or a value of another type. For a value of another
+// type, the fields about messages have no meaning, unless their comments say otherwise.
 type Session struct {
 	Key  Key
 	Type Type
-	// Incarnation tells a session from a deleted one of the same key.
+	// Incarnation distinguishes a session from a deleted one of the same key.
 	Incarnation uint64
 	Count       uint64 // messages, or elements, held
 	Bytes       uint64 // payload bytes held; of elements as stored, names included
@@ -52,8 +52,9 @@ type Session struct {
 	Updated     int64  // cluster time of the last change, Unix milliseconds
 	ExpiresAt   int64  // cluster time at which it expires; 0: never
 	Slide       int64  // milliseconds by which each append renews ExpiresAt; 0: it does not
+	Retention   Retention
 	Metadata    map[string]string
-	// LastEntry is the highest id ever given in a stream.
+	// LastEntry is the highest id ever assigned in a stream.
 	LastEntry EntryID
 }
 

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// Kind is the class of an error. Kinds cross the wire by number: the list
-// grows at its end only.
+// Kind is the class of an error. Kinds are sent as numbers, so new ones are added only at the end of
+// the list.
 type Kind uint8
 
 const (
@@ -29,7 +29,7 @@ const (
 	Forbidden                // credentials do not allow this
 )
 
-// None is no error. No *Error has it, and it never crosses the wire.
+// None means that there is no error. No *Error has it, and it is never sent.
 const None Kind = math.MaxUint8
 
 // kinds holds, by Kind: its code on the wire, and whether sending the same
@@ -84,15 +84,15 @@ type Error struct {
 	// Revision is the session's current revision when Kind is Conflict; 0 when
 	// the session does not exist.
 	Revision uint64
-	// Condition and Step say which condition or step of a transaction with All failed, from 1 on; 0: none.
+	// Condition and Step say which condition or step of a transaction with All failed, counted from 1;
+	// 0: none.
 	Condition int
 	Step      int
 }
 
 func (e *Error) Error() string { return e.Kind.String() + ": " + e.Message }
 
-// Applied reports whether the write may have taken place: false means that it
-// surely did not.
+// Applied reports whether the write may have taken place. False means that it did not.
 func (e *Error) Applied() bool { return e.Kind == Unknown }
 
 // Outcome is "unknown" if the write may have taken place, else "not_applied".
@@ -103,8 +103,8 @@ func (e *Error) Outcome() string {
 	return "not_applied"
 }
 
-// Retry reports whether the same request may succeed when it is sent again.
-// After Unknown a write is safe to send again only under the same message ids.
+// Retry reports whether the same request may succeed if it is repeated. After Unknown, a write can be
+// repeated safely only under the same message ids.
 func (e *Error) Retry() bool { return int(e.Kind) < len(kinds) && kinds[e.Kind].retry }
 
 // Errorf returns an *Error of kind k.

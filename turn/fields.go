@@ -7,13 +7,12 @@ type SetFields struct {
 	Key    Key
 	Type   Type // TypeHash or TypeSet
 	Fields []Field
-	// OnlyNew leaves the fields alone that exist.
+	// OnlyNew leaves existing fields as they are.
 	OnlyNew bool
 }
 
-// RemoveFields removes fields of a hash, or members of a set or sorted set; a
-// key that holds none any more is deleted. Result: Removed, Count (held after
-// it), Revision.
+// RemoveFields removes fields of a hash, or members of a set or sorted set. A key that becomes empty is
+// deleted. Result: Removed, Count (held after it), Revision.
 type RemoveFields struct {
 	Key   Key
 	Type  Type // TypeHash, TypeSet or TypeZSet
@@ -38,10 +37,9 @@ type Fields struct {
 	Names []string
 }
 
-// AllFields returns fields of a hash, or members of a set or sorted set, in byte
-// order of their names. Result: Elements; Session; Cursor, nonempty if there may
-// be more. An element that stays while a caller goes on from cursor to cursor is
-// returned once.
+// AllFields returns fields of a hash, or members of a set or sorted set, in byte order of their names.
+// Result: Elements; Session; Cursor, nonempty if there may be more. An element that exists all the time
+// while a caller reads one page after another is returned once.
 type AllFields struct {
 	Key    Key
 	Type   Type   // TypeHash, TypeSet or TypeZSet

@@ -1,8 +1,8 @@
 package turn
 
-// Frees reports whether op removes data and brings none but a few bytes: such an
-// operation is admitted when a disk is so full that others are rejected. It takes
-// a little space at first, for its log entry and the removal itself.
+// Frees reports whether op removes data and adds at most a few bytes. Such an operation is accepted
+// when the disks are so full that others are rejected. It first takes a little space, for its log entry
+// and the removal itself.
 func Frees(op Op) bool {
 	switch o := op.(type) {
 	case *Pop, *PopFirst, *RemoveMessage, *Trim, *Clear, *Delete, *Erase,

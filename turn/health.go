@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// HealthStatus is how a cluster is.
+// HealthStatus is the health of a cluster.
 type HealthStatus string
 
 const (
@@ -16,17 +16,17 @@ const (
 	NotServing  HealthStatus = "unavailable" // no leader is confirmed by a majority
 )
 
-// LongLag is the lag, by cluster time, from which a node that is behind makes a cluster Degraded.
+// LongLag is the lag, in cluster time, from which on a node that is behind makes the cluster Degraded.
 const LongLag = 10 * time.Second
 
-// Health is how a cluster is, and why it is not better.
+// Health is the health of a cluster, and the reasons why it is not better.
 type Health struct {
 	Status  HealthStatus `json:"status"`
 	Reasons []string     `json:"reasons"` // empty if it is healthy
 }
 
-// Health judges the cluster by what the node that was asked sees of it. The cluster may be better than
-// that: a node that is cut off sees no leader.
+// Health assesses the cluster by what the node that was asked sees of it. The cluster may be healthier
+// than that: a node that is cut off sees no leader.
 func (c *Cluster) Health() Health {
 	h := Health{Status: Healthy, Reasons: []string{}}
 	voters, missing := 0, []string{}
@@ -67,8 +67,8 @@ func (c *Cluster) Health() Health {
 	return h
 }
 
-// Lag returns how much older, by cluster time, the state of a node is than the leader's. Cluster time
-// goes on with writes; 0 if no leader can be asked.
+// Lag returns how much older, in cluster time, the state of a node is than the leader's; 0 if no leader
+// can be reached. Cluster time advances only with log entries.
 func (c *Cluster) Lag(n *Node) time.Duration {
 	for i := range c.Nodes {
 		// A node that has the leader's entries on its disk is about to apply them. After an idle hour, the first

@@ -16,10 +16,10 @@ import (
 const LabelPrefix = "label."
 
 const (
-	// MaxLabels bounds the labels of a session, and of a query: each costs every change of the session
-	// an entry in the index.
+	// MaxLabels bounds the labels of a session, and of a query. Every change of a session writes an
+	// index entry for each of its labels.
 	MaxLabels = 8
-	// MaxLabelName and MaxLabelValue bound a label, in bytes.
+	// MaxLabelName and MaxLabelValue bound the name and the value of a label, in bytes.
 	MaxLabelName  = 64
 	MaxLabelValue = 256
 )
@@ -30,8 +30,8 @@ type Label struct {
 	Value string // arbitrary bytes
 }
 
-// LabelsOf returns the labels among metadata, ordered by name. What may be no label is not among them, and
-// of more than MaxLabels the first ones are: clusters before Level2 took any metadata.
+// LabelsOf returns the labels among metadata, ordered by name. It omits invalid ones, and all but the
+// first MaxLabels: clusters before Level2 accepted any metadata.
 func LabelsOf(metadata map[string]string) (labels []Label) {
 	if !HasLabels(metadata) {
 		return nil
@@ -46,7 +46,7 @@ func LabelsOf(metadata map[string]string) (labels []Label) {
 	return labels
 }
 
-// HasLabels reports whether there are labels among metadata.
+// HasLabels reports whether metadata contains labels.
 func HasLabels(metadata map[string]string) bool {
 	for k := range metadata {
 		if strings.HasPrefix(k, LabelPrefix) {
@@ -116,8 +116,8 @@ func (q *Sessions) checkLabels(l Limits) error {
 	return err
 }
 
-// Before returns the revision that the cursor of a query by labels holds: the page has sessions of
-// lower revisions.
+// Before returns the revision in the cursor of a query by labels: the page has only sessions of lower
+// revisions.
 func (q *Sessions) Before() (revision uint64, err error) {
 	if q.Cursor == "" {
 		return math.MaxUint64, nil

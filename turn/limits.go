@@ -2,8 +2,8 @@ package turn
 
 import "math"
 
-// Limits bounds what one request may ask for. The zero value of a field in a
-// configuration means its default.
+// Limits bounds what one request may contain or return. The zero value of a field in a configuration
+// means its default.
 type Limits struct {
 	MessageBytes   int // payload of one message, or one value
 	AppendBytes    int // payloads of one call together
@@ -16,7 +16,7 @@ type Limits struct {
 	ForkBytes      int
 }
 
-// DefaultLimits returns the limits that hold when nothing is configured.
+// DefaultLimits returns the limits that apply if nothing is configured.
 func DefaultLimits() Limits {
 	return Limits{
 		MessageBytes:   8 << 20,
@@ -31,10 +31,10 @@ func DefaultLimits() Limits {
 	}
 }
 
-// What one log entry may copy of what is stored, or return of what it removes, is bounded by
-// ForkBytes and ForkMessages of DefaultLimits, too: forks, elements that are moved or
-// popped. An operation or transaction that needs more by itself is TooLarge, one that came
-// into an entry with others Overloaded.
+// ForkBytes and ForkMessages of DefaultLimits also bound how much stored data one log entry may copy,
+// or return as it removes it: forks, and elements that are moved or popped. An operation or transaction
+// that exceeds the bound by itself is TooLarge; one that exceeds it only together with others in its
+// entry is Overloaded.
 
 // IDWindow is the number of a session's last appended messages whose ids are
 // remembered.
@@ -44,17 +44,16 @@ const IDWindow = 1024
 // or expired session are remembered.
 const TombstoneTime = 10 * 60 * 1000
 
-// TombstoneMessages bounds of how many messages of deleted sessions of one key the ids are
-// remembered, the latest ones, to the end of the session in which the bound is reached.
+// TombstoneMessages bounds for how many messages of deleted sessions of one key the ids are remembered,
+// the latest first. The session in which the bound is reached is remembered to its end.
 const TombstoneMessages = 16 * IDWindow
 
-// DeletedSessions bounds of how many deleted sessions of one key ids are remembered: in
-// TombstoneMessages, each counts as TombstoneMessages/DeletedSessions messages or more.
+// DeletedSessions bounds for how many deleted sessions of one key ids are remembered: towards
+// TombstoneMessages, each counts as at least TombstoneMessages/DeletedSessions messages.
 const DeletedSessions = 256
 
-// MaxTTL is the longest time to live, in milliseconds, that a request may ask for. What
-// is left below the highest number is more than the time since 1970, so that a deadline,
-// which is the cluster's time and it, does not overflow before the year 2109.
+// MaxTTL is the longest time to live, in milliseconds, that a request may ask for. A deadline, which is
+// cluster time plus a time to live, then does not overflow before the year 2109.
 const MaxTTL = math.MaxInt64 - 1<<42
 
 // MaxNamespaceBytes bounds the name of a namespace.
@@ -64,11 +63,11 @@ const MaxNamespaceBytes = 64
 // set: they are keys of the store, which takes 32 KiB at most.
 const MaxNameBytes = 32_000
 
-// MaxElements bounds the elements that one operation or query names.
+// MaxElements bounds the elements that one operation or query may name.
 const MaxElements = 100_000
 
-// EraseStep is how many sessions a server deletes with one Erase of many: other
-// operations wait for one step, not for all.
+// EraseStep is the number of sessions that a server deletes with one of many Erase operations, so that
+// other operations wait only for one step.
 const EraseStep = 100
 
 const maxPageSessions = 10_000 // sessions of one Sessions answer

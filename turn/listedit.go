@@ -19,9 +19,8 @@ type SetElement struct {
 	Data  []byte
 }
 
-// InsertElement puts an element next to the first one that equals Pivot.
-// Result: Number, how many the list holds then, 0 if there is no list, −1 if it
-// has no such element; Count; Revision.
+// InsertElement puts an element next to the first one that equals Pivot. Result: Number, the length of
+// the list afterwards, 0 if there is no list, −1 if it has no such element; Count; Revision.
 type InsertElement struct {
 	Key   Key
 	Pivot []byte
@@ -29,9 +28,9 @@ type InsertElement struct {
 	Data  []byte
 }
 
-// RemoveElements removes elements that equal Data: the first Count of them, the
-// last −Count if it is negative, all if it is 0. Others are not moved.
-// Result: Removed, Count (held after it), Revision.
+// RemoveElements removes elements that equal Data: the first Count of them, the last −Count if Count is
+// negative, or all if it is 0. Other elements are not moved. Result: Removed, Count (held after it),
+// Revision.
 type RemoveElements struct {
 	Key   Key
 	Count int64

@@ -1,10 +1,9 @@
 package turn
 
-// PopFirst removes elements from one end of the first of several lists that holds
-// any, as Redis's LMPOP does; a list that becomes empty loses its deadline. A key
-// before it that holds another type is WrongType. Result: Found, and if so Number,
-// the list's place among Keys, Messages in the order of removal, Count (held after it),
-// Revision.
+// PopFirst removes elements from one end of the first nonempty list among several, as Redis's LMPOP
+// does. A list that becomes empty loses its deadline. A key before it that holds another type is
+// WrongType. Result: Found, and if so Number, the list's place among Keys, Messages in the order of
+// removal, Count (held after it), Revision.
 type PopFirst struct {
 	Keys  []Key // 1 to 1,000
 	From  Side  // Tail or Head
@@ -20,9 +19,8 @@ type MoveElement struct {
 	From, On Side
 }
 
-// PushOnce appends as Append does, but takes messages for sent again only if they
-// are still there: ids are looked up among the messages that the session holds,
-// not among those that were removed. Result: as Append.
+// PushOnce appends as Append does, but recognises a repeated message only if the session still holds
+// it: ids are not looked up among removed messages. Result: as Append.
 type PushOnce struct {
 	Key          Key
 	Messages     []NewMessage
@@ -30,8 +28,7 @@ type PushOnce struct {
 	OnlyExisting bool
 }
 
-// SetNew gives several keys strings, if none of them exists. Result: Count, how
-// many were set.
+// SetNew sets several keys to strings, if none of the keys exists. Result: Count, how many were set.
 type SetNew struct {
 	Keys   []Key
 	Values [][]byte // as many

@@ -1,19 +1,18 @@
 package turn
 
-// MessageRef names one message of a session: by its seq, or by the id that it was appended
-// with. If that is the id of one of the last 1,024 messages appended, it names that one, even
-// if it was removed since, else the newest that the session holds with that id. One of those
-// that are older is searched for, which takes time in a long session; its seq does not.
+// MessageRef names one message of a session: by its seq, or by the id that it was appended with. An id
+// of one of the last 1,024 appended messages names that message, even if it was removed since. Any
+// other id names the newest message with it that the session holds; to find it, the session is
+// searched, which takes time if it is long. A seq is found at once.
 type MessageRef struct {
 	Seq uint64 // 0: by ID
 	ID  string
 }
 
-// EditMessage gives a message that a session holds another payload. The message keeps its
-// seq, time and id, and a retry of its append is still recognised by what it was appended
-// with. There must be such a message, else it is NotFound. A message that has that payload
-// already stays as it is, and so does the session's revision.
-// Result: First and Last, the message's seq; Count; Revision.
+// EditMessage gives a message that a session holds another payload. The message keeps its seq, time and
+// id, and a retry of its append is still recognised by what it was appended with. If there is no such
+// message, the error is NotFound. If the message already has that payload, nothing changes, not even
+// the session's revision. Result: First and Last, the message's seq; Count; Revision.
 type EditMessage struct {
 	Key     Key
 	Message MessageRef
@@ -21,9 +20,9 @@ type EditMessage struct {
 	Expect  *uint64
 }
 
-// RemoveMessage removes a message. Others keep their seqs, and its own is not given out
-// again; a retry of its append is still recognised, and does not bring it back. A message or
-// session that does not exist is no error. Result: Removed, Count (held after it), Revision.
+// RemoveMessage removes a message. The others keep their seqs, and its own is not assigned again. A
+// retry of its append is still recognised, and does not bring it back. It is no error if the message or
+// the session does not exist. Result: Removed, Count (held after it), Revision.
 type RemoveMessage struct {
 	Key     Key
 	Message MessageRef

@@ -1,22 +1,20 @@
 package turn
 
-// Op is an operation that may change state. It is decided when it is applied,
-// by the state machine alone, identically on every node: either it takes place
-// whole, or it returns an error and changes nothing.
+// Op is an operation that may change state. The state machine alone decides its result when it applies
+// the operation, identically on every node: either the whole operation takes place, or it returns an
+// error and changes nothing.
 //
-// Where an operation has an Expect field, nil means unconditionally, and
-// otherwise the operation takes place only if the session's revision equals
-// *Expect (0: only if the session does not exist); if not, the error is
+// An operation whose Expect field is nil is unconditional. Otherwise, it takes place only if the
+// session's revision equals *Expect (0: only if the session does not exist); if not, the error is
 // Conflict and carries the current revision.
 //
-// Operations are immutable once handed over: neither side writes to their
-// slices again.
+// An operation must not be changed after it was passed on: neither side writes to its slices again.
 type Op interface {
 	// Validate reports the first limit or rule that the operation breaks.
 	Validate(Limits) error
 }
 
-// Side is an end of the Redis list that a session also is.
+// Side is an end of a session seen as a Redis list.
 type Side uint8
 
 const (
@@ -30,14 +28,13 @@ const (
 // Append adds messages at the end of a session, all or none, with contiguous
 // seqs, creating the session if needed.
 //
-// If every message carries an id and all of these ids are among the session's
-// last 1,024 appended messages (trimmed, popped and cleared ones included, and
-// for ten minutes of cluster time those of a deleted or expired session of the
-// same key, of TombstoneMessages messages and DeletedSessions sessions at most), contiguous and
-// in the same order with the same payloads, nothing is appended and the Result has the
-// original seqs and revision, and Duplicate set. A known id with another payload is
-// IDReused; a batch that is known in part is Conflict.
-// This check comes before Expect.
+// An append is a duplicate if every message has an id, and these ids are among the session's last 1,024
+// appended messages, contiguous, in the same order, and with the same payloads. Trimmed, popped and
+// cleared messages count among the 1,024; so do, for ten minutes of cluster time, the messages of
+// deleted or expired sessions of the same key (at most TombstoneMessages messages and DeletedSessions
+// sessions). For a duplicate, nothing is appended, and the Result has the original seqs and revision,
+// with Duplicate set. A known id with another payload is IDReused; if only some ids are known, the
+// error is Conflict. This check comes before Expect.
 //
 // Result: First, Last, Revision, Duplicate, Count (messages held after it).
 type Append struct {
@@ -47,15 +44,15 @@ type Append struct {
 	// TTL, if positive, sets the session's deadline to that many milliseconds
 	// of cluster time from now, at most MaxTTL.
 	TTL int64
-	// Side is the list end that the messages are pushed on, one by one. The
-	// commit order, which Read shows, does not depend on it.
+	// Side is the end of the list onto which the messages are pushed, one by one. The commit order,
+	// which Read returns, does not depend on it.
 	Side Side
 	// OnlyExisting makes the append a no-op (Count 0) on a session that holds
 	// no messages.
 	OnlyExisting bool
 	// MustExist makes the append NotFound if there is no such session.
 	MustExist bool
-	// Set and Unset change the session's metadata as SetMetadata does, with the append or not at all.
+	// Set and Unset change the session's metadata as SetMetadata does, atomically with the append.
 	Set   map[string]string
 	Unset []string
 }
@@ -68,7 +65,7 @@ type Pop struct {
 	From   Side
 	Count  uint64 // at least 1
 	Expect *uint64
-	// List asks for Redis's rule: a list that becomes empty loses its deadline.
+	// List applies Redis's rule: a list that becomes empty loses its deadline.
 	List bool
 }
 
@@ -81,8 +78,8 @@ const (
 	ListRange               // the elements Start..Stop of the list, as LTRIM
 )
 
-// Trim removes messages. Result: Removed, Count (held after it), Revision.
-// A session that does not exist has none to remove, and no error.
+// Trim removes messages. Result: Removed, Count (held after it), Revision. For a session that does not
+// exist, it removes none, without an error.
 type Trim struct {
 	Key         Key
 	By          TrimBy
@@ -91,10 +88,9 @@ type Trim struct {
 	Expect      *uint64
 }
 
-// Replace removes every message with seq ≥ From and appends Messages, at once.
-// Ids of Messages are treated as in Append: a duplicate removes nothing.
-// The session must exist, and From must be at least 1.
-// Result: as Append, and Removed.
+// Replace removes every message with seq ≥ From and appends Messages, atomically. Ids of Messages are
+// treated as in Append: a duplicate removes nothing. The session must exist, and From must be at least
+// 1. Result: as Append, and Removed.
 type Replace struct {
 	Key      Key
 	From     uint64
@@ -102,17 +98,15 @@ type Replace struct {
 	Expect   *uint64
 }
 
-// Clear removes all messages of a session and keeps the session, its metadata
-// and its numbering. Result: Removed, Revision.
-// A session that does not exist has none to remove, and no error.
+// Clear removes all messages of a session and keeps the session, its metadata and its numbering.
+// Result: Removed, Revision. For a session that does not exist, it removes none, without an error.
 type Clear struct {
 	Key    Key
 	Expect *uint64
 }
 
-// Delete removes sessions and values of other types. A later session of the same
-// key numbers from 1 again. Result: Removed, the number of keys that existed
-// (with List: as Redis sees it), Revision.
+// Delete removes sessions and values of other types. The seqs of a later session of the same key begin
+// at 1 again. Result: Removed, the number of keys that existed (with List: as Redis sees it); Revision.
 type Delete struct {
 	Keys   []Key
 	Expect *uint64 // only with a single key
@@ -131,9 +125,9 @@ const (
 	IfSomeSooner          // XX LT: only if there is a deadline and the new one is sooner
 )
 
-// Expire sets or removes the deadline of a session or value. A deadline that has
-// passed deletes it at once. Result: Removed = 1 if the deadline was changed
-// (sic: Redis's integer reply), 0 if not or if the key does not exist.
+// Expire sets or removes the deadline of a session or value. A deadline that has passed deletes the key
+// at once. Result: Removed is 1 if the deadline was changed, as in Redis's integer reply, and 0 if it
+// was not, or if the key does not exist.
 type Expire struct {
 	Key Key
 	// TTL in milliseconds from now, at most MaxTTL, or At, an absolute cluster time in Unix
@@ -160,6 +154,26 @@ type Fork struct {
 	Expect *uint64
 }
 
+// Rename moves what Key holds, of any type, to the key To: messages with their seqs, times and ids, metadata,
+// deadline and retention. It copies: a session that Fork could not copy, or another value of
+// more than 79 MiB (each element counted with 96 bytes more, in a sorted set twice), is TooLarge.
+//
+// Key then holds nothing, as after Delete, and what To held before is deleted: ids of messages appended to
+// either are remembered under that key as those of deleted sessions are, so a repeated append is a duplicate
+// as before. Ids of the messages that were moved are known under To, too.
+//
+// Without Key there is nothing to rename: NotFound. If To exists and Replace is not set: Exists.
+// Result: Removed is 1 if the key was renamed; Count, Revision of To.
+type Rename struct {
+	Key     Key
+	To      Key // same namespace
+	Replace bool
+	Expect  *uint64 // revision of Key
+	// List applies Redis's rules: a session without messages does not exist; a key may be renamed to
+	// itself, which changes nothing; and if To exists, and Replace is not set, nothing happens (Removed 0).
+	List bool
+}
+
 // SetMetadata merges Set into a session's metadata and removes the keys in Unset,
 // creating the session if it does not exist. Result: Revision.
 type SetMetadata struct {
@@ -169,9 +183,9 @@ type SetMetadata struct {
 	Expect *uint64
 }
 
-// Erase deletes keys of a namespace, of every type, whose names begin with Prefix, in key
-// order, up to a bounded number an application. Cursor is where to go on.
-// Result: Removed, and Cursor: nonempty if there may be more.
+// Erase deletes keys of every type in a namespace whose names begin with Prefix, in key order. Each
+// Erase deletes a bounded number of keys, beginning at Cursor. Result: Removed; Cursor, nonempty if
+// there may be more.
 type Erase struct {
 	Namespace string
 	Prefix    string

@@ -16,10 +16,10 @@ const (
 
 // Read returns messages in commit order, lowest seq first.
 //
-// MaxBytes and MaxTokens, if positive, cut the answer at a whole message, never
-// between a tool call and its result; at least one message (or call with its
-// results) is returned however small they are. With FromAfter the answer is cut at its
-// end, else at its beginning. A token is counted as four bytes of payload.
+// MaxBytes and MaxTokens, if positive, cut the answer at a whole message, never between a tool call and
+// its result; at least one message (or one call with its results) is returned, however small the
+// budget. With FromAfter, the end of the answer is cut off, otherwise its beginning. A token is counted
+// as four bytes of payload.
 //
 // Result: Messages, Session (always set if the session exists), More if the
 // budget or Limit cut something off. A session that does not exist yields no
@@ -31,12 +31,12 @@ type Read struct {
 	Limit     int // 0: no limit but Limits.ReadBytes
 	MaxBytes  int64
 	MaxTokens int64
-	// Whole cuts by Limit, too, between a tool call and its result nowhere; see Budget.
+	// Whole also keeps Limit from cutting between a tool call and its result; see Budget.
 	Whole bool
-	// Since and Until, if not 0, leave only the messages with Since ≤ Message.Time < Until. Times never
-	// fall from one message of a session to the next, so that these follow one another. Elements of a
-	// list that LINSERT moved keep their times, but not their places: around them the range may begin
-	// or end at the wrong one.
+	// Since and Until, if not 0, select the messages with Since ≤ Message.Time < Until. Times never
+	// decrease from one message of a session to the next, so the selected messages are contiguous.
+	// Elements of a list that LINSERT has moved keep their times, but not their positions: near them,
+	// the range may begin or end at the wrong message.
 	Since, Until int64
 }
 
@@ -54,13 +54,12 @@ type Info struct {
 	Key Key
 }
 
-// Sessions lists sessions, or keys of other types, in key order. Result: Sessions,
-// and Cursor, nonempty if there may be more: a page can be short, or empty, where
-// few keys are of the type that is asked for.
+// Sessions lists sessions, or keys of other types, in key order. Result: Sessions, and Cursor, nonempty
+// if there may be more: a page can be short, or empty, if few keys have the requested type.
 //
-// With Labels it lists the sessions that carry all of these, the one that changed last first. A page
-// is of one moment, that of Result.Index. A session that changes while a caller goes on from cursor to
-// cursor comes before all of them: it is missing from the later pages, and is on the first one of a new list.
+// With Labels, it lists the sessions that carry all of these labels, the one that changed last first. A
+// page shows one moment, that of Result.Index. A session that changes while a caller reads one page
+// after another moves to the front: it is missing from the later pages, and comes first in a new list.
 type Sessions struct {
 	Namespace string
 	Prefix    string
@@ -72,13 +71,13 @@ type Sessions struct {
 	List bool
 	// Type, if it is not TypeNone, restricts the list to keys of one type.
 	Type Type
-	// Labels, at most MaxLabels of different names, have a page of at most LabelPage sessions. Prefixes, if
-	// there are any, restrict it to keys that begin with one of them, too.
+	// Labels are at most MaxLabels, with different names; with Labels, a page has at most LabelPage
+	// sessions. Prefixes, if there are any, also restrict the list to keys that begin with one of them.
 	Labels   []Label
 	Prefixes []string
 }
 
-// LabelPage bounds the sessions that are looked at for a page of a list by labels.
+// LabelPage bounds the sessions that are examined for a page of a list by labels.
 const LabelPage = 1000
 
 // Count returns the number of keys of a namespace that Redis sees, sessions with
@@ -90,11 +89,11 @@ type Count struct {
 // Result is the answer to any Op or Query; each documents the fields it sets.
 type Result struct {
 	First, Last uint64 // seqs
-	// Revision is that of the session after the operation. Each namespace has a counter,
-	// which every applied change in it raises by one; a session's revision is that of
-	// its last change. Of a duplicate it is the revision after the original append;
-	// after a deletion, and of a deletion that found nothing, the counter's value. The
-	// counter of a namespace without keys may rise by more.
+	// Revision is the session's revision after the operation. Each namespace has a counter, which every
+	// applied change in the namespace raises by one; a session's revision is the counter as of its last
+	// change. For a duplicate, it is the revision after the original append; for a deletion, even of
+	// nothing, it is the counter's value. The counter of a namespace without keys may rise by more than
+	// one.
 	Revision  uint64
 	Count     uint64
 	Removed   uint64

@@ -15,16 +15,16 @@ type Score struct {
 type SetScores struct {
 	Key     Key
 	Members []Score
-	// OnlyNew leaves members alone that exist, OnlyExisting those that do not.
+	// OnlyNew leaves existing members as they are; OnlyExisting adds no members.
 	OnlyNew      bool
 	OnlyExisting bool
-	// OnlyGreater and OnlyLess leave an existing member alone unless its score
-	// would rise, or fall. They do not keep members from being added.
+	// OnlyGreater and OnlyLess change an existing member only if its score would rise, or fall. They do
+	// not keep members from being added.
 	OnlyGreater bool
 	OnlyLess    bool
 	Changed     bool
-	// Increment adds Score to that of the member, of which there is one only. A sum
-	// that is no number is Invalid.
+	// Increment adds Score to the score of the member, of which there must be exactly one. A sum that
+	// is not a number is Invalid.
 	Increment bool
 }
 
@@ -62,10 +62,10 @@ type Scores struct {
 	Limit   int // 0: no limit; not with ByRank
 }
 
-// RemoveScores removes the members of a sorted set that Of selects; a key that holds none
-// any more is deleted. Members of more memory than one operation may take out are TooLarge,
-// and nothing is removed. Result: Removed, Count (held after it), Revision; with Answer,
-// Elements, those that were removed, in the order of Of.
+// RemoveScores removes the members of a sorted set that Of selects. A key that becomes empty is
+// deleted. If the members take more memory than one operation may remove, the error is TooLarge, and
+// nothing is removed. Result: Removed, Count (held after it), Revision; with Answer also Elements, the
+// removed members in the order of Of.
 type RemoveScores struct {
 	Of     Scores
 	Answer bool

@@ -2,7 +2,7 @@ package turn
 
 import "cmp"
 
-// EntryID names an entry of a stream; ids rise within it.
+// EntryID identifies an entry of a stream. The ids of a stream's entries rise.
 type EntryID struct {
 	Time uint64 // milliseconds, if made by AddEntry
 	Seq  uint64
@@ -38,8 +38,8 @@ func (id EntryID) Prev() (prev EntryID, ok bool) {
 	return id, false
 }
 
-// Entry is an entry of a stream: pairs in the order in which they were added, of
-// which two may have the same name.
+// Entry is an entry of a stream: pairs of name and value, in the order in which they were added. Names
+// may occur more than once.
 type Entry struct {
 	ID     EntryID
 	Fields []Field
@@ -71,9 +71,9 @@ type StreamTrim struct {
 	Limit  uint64 // at most so many entries; 0: no limit
 }
 
-// AddEntry appends an entry to a stream, creating it if needed, and then trims
-// it. An id that is not higher than the last ever given is Invalid.
-// Result: ID, Found = true; Removed (trimmed), Count (held after it), Revision.
+// AddEntry appends an entry to a stream, creating it if needed, and then trims it. An id that is not
+// higher than the highest ever assigned is Invalid. Result: ID, Found = true; Removed (trimmed), Count
+// (held after it), Revision.
 type AddEntry struct {
 	Key    Key
 	ID     EntryID

@@ -9,24 +9,23 @@ const (
 	SetIfPresent       // XX
 )
 
-// SetString gives a key a string value, whatever type it held before. Result:
-// Count = 1 if it did, 0 if If forbade it; Revision; with Get, Value, the string
-// that the key held before, and Found, whether there was one.
+// SetString sets a key to a string, whatever the key held before. Result: Count, 1 if it was set, 0 if
+// If prevented it; Revision; with Get also Value, the string that the key held before, and Found,
+// whether there was one.
 type SetString struct {
 	Key   Key
 	Value []byte
 	If    SetIf
 	// Get asks for the former value; if that is no string, the error is WrongType.
 	Get bool
-	// KeepTTL leaves the deadline of an existing key as it is; otherwise it goes.
+	// KeepTTL keeps the deadline of an existing key; otherwise it is removed.
 	KeepTTL bool
 	// TTL, if positive, sets the deadline to that many milliseconds from now; At,
 	// if positive, is an absolute one. A deadline that has passed deletes the key.
 	TTL int64
 	At  int64
-	// KeepValue changes the deadline alone, of a key that is there: If is SetIfPresent, Get
-	// is set, so that only a string is touched, and there is no Value. To take the deadline
-	// from a key that has none changes nothing.
+	// KeepValue changes only the deadline of an existing string. It requires SetIfPresent in If, Get,
+	// and no Value. To remove the deadline of a key that has none changes nothing.
 	KeepValue bool
 }
 

@@ -1,44 +1,42 @@
 package turn
 
-// Tx applies steps one after another, with nothing in between, if no watched key
-// was changed. A step that fails does not undo others, and later ones take place:
-// each has its own outcome, as in Redis's EXEC. Queries among the steps are
-// answered from the state in between.
+// Tx applies steps one after another, with nothing in between, if no watched key was changed. If a step
+// fails, the steps before it are not undone, and those after it still take place: each has its own
+// outcome, as in Redis's EXEC. A query among the steps is answered from the state that the steps before
+// it leave.
 //
-// Result: Steps, one for each. Or Aborted, and nothing took place.
+// Result: Steps, one outcome for each; or Aborted, if nothing took place.
 //
 // With All, every step takes place or none does: see Condition.
 type Tx struct {
 	Watch []Watched
 	Steps []Step
-	// All makes the transaction one that takes place as a whole. The conditions come first: if
-	// one does not hold, or a step is refused, nothing takes place, and the error says which
+	// All makes the transaction take place as a whole or not at all. The conditions are checked first.
+	// If one does not hold, or a step is rejected, nothing takes place, and the error says which one
 	// (Error.Condition, Error.Step). Result: Steps, Revision, Duplicate.
 	All        bool
 	Conditions []Condition // only with All
-	// ID identifies a transaction of its namespace, only with All. One that took place is known by
-	// its id for TransactionTime: it is not carried out again then, and the answer is the first one,
-	// with Duplicate. The same id with anything else in the transaction is IDReused.
+	// ID identifies the transaction within its namespace; only with All. A transaction that took place
+	// is recognised by its id for TransactionTime: it is not carried out again, and the answer is the
+	// first one, with Duplicate set. The same id with a different transaction is IDReused.
 	ID string
 }
 
-// Watched is a condition of a transaction: the revision of the key's session or
-// value still is Revision, 0 if there was none. A key that was deleted and made
-// again has another revision.
+// Watched is a condition of a transaction: the revision of the key's session or value is still
+// Revision, 0 if there was none. A key that was deleted and created again has another revision.
 type Watched struct {
 	Key      Key
 	Revision uint64
 }
 
-// Step is an operation, but no Tx, or a query: one of the two.
+// Step is either an operation other than Tx, or a query.
 type Step struct {
 	Op    Op
 	Query Query
 }
 
-// Outcome is what became of a step. Steps that answer with more than
-// Limits.ReadBytes together fail with TooLarge if they are queries:
-// that of DefaultLimits, whatever is configured.
+// Outcome is the outcome of a step. Once the steps' answers exceed ReadBytes of DefaultLimits (whatever
+// is configured), further queries fail with TooLarge.
 type Outcome struct {
 	Result Result
 	Err    *Error // nil: it took place

@@ -1,7 +1,7 @@
 package turn
 
-// Condition is what a transaction with All requires of a key before it. All conditions are held
-// against the state before the first step; one that does not hold is Conflict.
+// Condition is what a transaction with All requires of a key. All conditions are checked against the
+// state before the first step; if one does not hold, the error is Conflict.
 type Condition struct {
 	Key Key
 	Is  ConditionIs
@@ -21,7 +21,7 @@ const (
 // MaxAllSteps bounds the steps of a transaction with All, and its conditions.
 const MaxAllSteps = 1000
 
-// TransactionTime is how long, in milliseconds of cluster time, a transaction is known by its id.
+// TransactionTime is how long, in milliseconds of cluster time, a transaction is recognised by its id.
 const TransactionTime = 10 * 60 * 1000
 
 // Keys returns the keys of a transaction with All: of its conditions, then of its steps.
@@ -35,7 +35,7 @@ func (o *Tx) Keys() (keys []Key) {
 	return keys
 }
 
-// Namespace returns that of the keys of a transaction with All.
+// Namespace returns the namespace of the keys of a transaction with All.
 func (o *Tx) Namespace() string {
 	for i := range o.Steps {
 		for _, k := range allStepKeys(o.Steps[i].Op) {

@@ -1,12 +1,11 @@
 package turn
 
-// Type is the kind of value that a key holds. A session is a list; the others
-// are Redis's. An operation on one type refuses a key that holds another, with
-// WrongType.
+// Type is the type of the value that a key holds. A session is a list; the others are Redis's types. An
+// operation on a key that holds another type fails with WrongType.
 //
-// A key of another type than list or stream that loses its last element is
-// deleted. An empty session stays, for its numbering and metadata, but it does
-// not count as a value: an operation that makes a value of another type deletes it.
+// A key that loses its last element is deleted, unless it is a list or a stream. An empty session
+// stays, with its numbering and metadata, but does not count as a value: an operation that creates a
+// value of another type under its key deletes it.
 type Type uint8
 
 const (

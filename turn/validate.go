@@ -92,6 +92,19 @@ func (o *Fork) Validate(l Limits) error {
 	return l.checkKey(o.To)
 }
 
+func (o *Rename) Validate(l Limits) error {
+	if o.Key.Namespace != o.To.Namespace {
+		return Errorf(Invalid, "a key cannot be renamed to another namespace")
+	}
+	if o.Key == o.To && !o.List {
+		return Errorf(Invalid, "a key cannot be renamed to itself")
+	}
+	if err := l.checkKey(o.Key); err != nil {
+		return err
+	}
+	return l.checkKey(o.To)
+}
+
 func (o *SetMetadata) Validate(l Limits) error {
 	if err := l.checkMetadata(o.Set); err != nil {
 		return err

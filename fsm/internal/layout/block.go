@@ -38,8 +38,9 @@ const (
 	flagRev  = 1 << 2 // has a revision
 	// flagEdited: before the payload, data has the digest of what it was at first.
 	flagEdited = 1 << 3
+	flagInside = 1 << 4 // Record.Inside
 
-	knownFlags = flagHead | flagDead | flagRev | flagEdited
+	knownFlags = flagHead | flagDead | flagRev | flagEdited | flagInside
 )
 
 // EncodeBlock returns the value for records, of which there is at least one,
@@ -97,6 +98,9 @@ func (r *Record) Flags() (f byte) {
 	if r.Original != nil {
 		f |= flagEdited
 	}
+	if r.Inside {
+		f |= flagInside
+	}
 	return f
 }
 
@@ -153,7 +157,8 @@ func DecodeVerified(dst []Record, first uint64, value []byte, borrowed bool) ([]
 	dst = slices.Grow(dst, n)
 	for range n {
 		e = r.entry(e)
-		rec := Record{Seq: e.seq, Time: e.time, Dead: e.flags&flagDead != 0, Revision: e.own(), Borrowed: borrowed}
+		rec := Record{Seq: e.seq, Time: e.time, Dead: e.flags&flagDead != 0, Inside: e.flags&flagInside != 0,
+			Revision: e.own(), Borrowed: borrowed}
 		if e.flags&flagHead != 0 {
 			rec.Side = turn.Head
 		}

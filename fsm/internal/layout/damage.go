@@ -25,3 +25,9 @@ func InBlock(err error, key []byte) error {
 	}
 	return turn.Errorf(e.Kind, "block %d/%d: %s", inc, seq, e.Message)
 }
+
+// Refusal returns an error of an operation; ok is false if the state is to blame.
+func Refusal(err error) (refused *turn.Error, ok bool) {
+	refused, ok = err.(*turn.Error)
+	return refused, ok && refused.Kind != turn.Corrupt && refused.Kind != turn.Newer
+}

@@ -45,13 +45,43 @@ type Head struct {
 	Meta map[string]string
 	// Labelled: the index of labels has the session at Revision, under each label that is in Meta.
 	Labelled bool
+
+	// Retention is the length that the session keeps by itself; if that is in turns, Turns are the seqs at
+	// which the last of them begin, at most so many. The slice is only appended to, or replaced.
+	Retention turn.Retention
+	Turns     []uint64
+
+	// Open are the calls that wait for their results, of the last turn.ToolReach messages. The slice is only
+	// replaced.
+	Open []OpenCall
+	// Dropped are the seqs, as they were appended, of what the session's retention dropped, as far as ids are
+	// remembered; at most MaxDropped ranges. Only replaced.
+	Dropped Spans
 }
+
+// OpenCall is a call whose result has not come.
+type OpenCall struct {
+	Seq uint64 // of the message that calls
+	// ID is the call's, as toolcalls.IDs has it. 0: it is not known which calls wait, in messages up to Seq.
+	ID uint64
+}
+
+const (
+	// MaxOpen bounds the calls that a head has by their ids.
+	MaxOpen = 128
+	// MaxDropped bounds the ranges of Head.Dropped: what is between the oldest ones counts as dropped, too.
+	MaxDropped = 64
+)
 
 const (
 	headVersion = 1
 
-	// flagLabelled is Labelled in the stored flags.
-	flagLabelled = 1
+	// The stored flags: Labelled; a Retention and Turns follow; Open calls follow; what was Dropped follows.
+	flagLabelled  = 1
+	flagRetention = 2
+	flagOpen      = 4
+	flagDropped   = 8
+	knownHead     = flagLabelled | flagRetention | flagOpen | flagDropped
 
 	// HeadSize is how many bytes the stored form of most heads takes.
 	HeadSize = 96
@@ -93,7 +123,9 @@ func (h *Head) below() (n [2]uint64) {
 // Append appends the stored form: version, then uvarints in the order below,
 // then the metadata as pairs of length-prefixed strings in key order. If there are moves, or
 // bounds below Last, or flags, the moves follow; then, if there are such bounds or flags, how far below it
-// the bounds are; then, if there are any, the flags.
+// the bounds are; then, if there are any, the flags; then, as they say, the retention: messages, turns, and
+// of the turns their number and for each its distance from the one before; the open calls: their number, and for
+// each how far it is below Last, and eight bytes of id, little endian; the spans that were dropped.
 func (h *Head) Append(b []byte) []byte {
 	b = append(b, headVersion)
 	for _, v := range [...]uint64{
@@ -110,17 +142,80 @@ func (h *Head) Append(b []byte) []byte {
 		}
 	}
 	below := h.below()
-	if h.Moves.Total == 0 && below == [2]uint64{} && !h.Labelled {
+	flags := h.flags()
+	if h.Moves.Total == 0 && below == [2]uint64{} && flags == 0 {
 		return b
 	}
 	b = h.Moves.Append(b)
-	if below != [2]uint64{} || h.Labelled {
+	if below != [2]uint64{} || flags != 0 {
 		b = binary.AppendUvarint(binary.AppendUvarint(b, below[0]), below[1])
 	}
-	if h.Labelled {
-		b = binary.AppendUvarint(b, flagLabelled)
+	if flags != 0 {
+		b = binary.AppendUvarint(b, flags)
+	}
+	if flags&flagRetention != 0 {
+		b = h.appendRetention(b)
+	}
+	if flags&flagOpen != 0 {
+		b = h.appendOpen(b)
+	}
+	if flags&flagDropped != 0 {
+		b = h.Dropped.Append(b)
 	}
 	return b
+}
+
+func (h *Head) flags() (flags uint64) {
+	if h.Labelled {
+		flags |= flagLabelled
+	}
+	if h.Retention != (turn.Retention{}) {
+		flags |= flagRetention
+	}
+	if len(h.Open) > 0 {
+		flags |= flagOpen
+	}
+	if len(h.Dropped) > 0 {
+		flags |= flagDropped
+	}
+	return flags
+}
+
+func (h *Head) appendRetention(b []byte) []byte {
+	for _, v := range [...]uint64{h.Retention.Messages, h.Retention.Turns, uint64(len(h.Turns))} {
+		b = binary.AppendUvarint(b, v)
+	}
+	before := uint64(0)
+	for _, seq := range h.Turns {
+		b = binary.AppendUvarint(b, seq-before)
+		before = seq
+	}
+	return b
+}
+
+// retention reads what appendRetention appended.
+func (h *Head) retention(r *Reader) {
+	h.Retention = turn.Retention{Messages: r.Uint(), Turns: r.Uint()}
+	seq := uint64(0)
+	for range r.Count() {
+		seq += r.Uint()
+		h.Turns = append(h.Turns, seq)
+	}
+}
+
+func (h *Head) appendOpen(b []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(len(h.Open)))
+	for _, c := range h.Open {
+		b = binary.LittleEndian.AppendUint64(binary.AppendUvarint(b, h.Last-c.Seq), c.ID)
+	}
+	return b
+}
+
+// open reads what appendOpen appended.
+func (h *Head) open(r *Reader) {
+	for range r.Count() {
+		h.Open = append(h.Open, OpenCall{Seq: h.Last - r.Uint(), ID: r.fixed()})
+	}
 }
 
 // Decode sets h to the head with the stored form b.
@@ -159,10 +254,18 @@ func (h *Head) decode(b []byte, metadata bool) error {
 		}
 		if r.More() {
 			flags := r.Uint()
-			if flags > flagLabelled {
+			if flags > knownHead {
 				return turn.Errorf(turn.Newer, "session has the unknown flags %d", flags)
 			}
-			h.Labelled = flags&flagLabelled != 0
+			if h.Labelled = flags&flagLabelled != 0; flags&flagRetention != 0 {
+				h.retention(&r)
+			}
+			if flags&flagOpen != 0 {
+				h.open(&r)
+			}
+			if flags&flagDropped != 0 {
+				h.Dropped = r.Spans()
+			}
 		}
 	}
 	return r.End("session")
@@ -174,7 +277,7 @@ func (h *Head) Describe(key turn.Key) *turn.Session {
 		Key: key, Type: h.Type, Incarnation: h.Inc, Count: h.Count(), Bytes: h.Bytes, First: h.First, Last: h.Last,
 		Revision: h.Revision, Created: h.Created, Updated: h.Updated, ExpiresAt: h.Deadline, Slide: h.Slide,
 		Metadata:  h.Meta,
-		LastEntry: h.Entry,
+		LastEntry: h.Entry, Retention: h.Retention,
 	}
 }
 

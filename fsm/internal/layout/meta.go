@@ -41,6 +41,22 @@ func (m *Meta) Encode() []byte {
 			b = AppendString(b, s)
 		}
 	}
+	return m.appendLearners(b)
+}
+
+// appendLearners appends which members are learners, if any is: so that versions before turn.Level2 can read a
+// state in which there is none.
+func (m *Meta) appendLearners(b []byte) []byte {
+	if !slices.ContainsFunc(m.Members, func(n codec.Member) bool { return n.Learner }) {
+		return b
+	}
+	for _, n := range m.Members {
+		learner := byte(0)
+		if n.Learner {
+			learner = 1
+		}
+		b = append(b, learner)
+	}
 	return b
 }
 
@@ -57,6 +73,9 @@ func DecodeMeta(b []byte) (m Meta, err error) {
 	for range r.Count() {
 		m.Members = append(m.Members,
 			codec.Member{ID: r.Text(), Incarnation: r.Text(), RESPAddr: r.Text(), HTTPAddr: r.Text()})
+	}
+	for i := 0; i < len(m.Members) && (i > 0 || r.More()); i++ {
+		m.Members[i].Learner = r.Uint() == 1
 	}
 	if err := r.End("state description"); err != nil {
 		return m, err

@@ -67,26 +67,14 @@ func (v Moves) With(x Span) Moves {
 	return out
 }
 
-// Append appends the stored form: uvarints total and number of runs, then for each its
-// distance to the end of the one before, and its length less one.
+// Append appends the stored form: uvarint total, then the runs.
 func (v Moves) Append(b []byte) []byte {
-	b = binary.AppendUvarint(binary.AppendUvarint(b, v.Total), uint64(len(v.Runs)))
-	end := uint64(0)
-	for _, run := range v.Runs {
-		b = binary.AppendUvarint(binary.AppendUvarint(b, run.From-end), run.To-run.From)
-		end = run.To
-	}
-	return b
+	return v.Runs.Append(binary.AppendUvarint(b, v.Total))
 }
 
 // Moves reads what Moves.Append appended.
 func (r *Reader) Moves() (v Moves) {
 	v.Total = r.Uint()
-	end := uint64(0)
-	for range r.Count() {
-		from := end + r.Uint()
-		end = from + r.Uint()
-		v.Runs = append(v.Runs, Span{from, end})
-	}
+	v.Runs = r.Spans()
 	return v
 }

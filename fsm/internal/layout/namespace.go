@@ -2,6 +2,7 @@ package layout
 
 import (
 	"encoding/binary"
+	"strings"
 )
 
 // Namespace is what the state holds of a namespace besides its keys, as long as it has some;
@@ -22,3 +23,11 @@ func DecodeNamespace(b []byte) (*Namespace, error) {
 	n := &Namespace{Keys: r.Uint(), Revision: r.Uint()}
 	return n, r.End("namespace")
 }
+
+// TransactionsNamespace has the answers to transactions that took place, as strings: each by the
+// namespace of its keys, and its id. No client gets at it: no namespace may have that name.
+const TransactionsNamespace = "~transactions"
+
+// Hidden reports whether a namespace is one that no client can name: of answers to transactions, or
+// of an index.
+func Hidden(name string) bool { return strings.HasPrefix(name, "~") }

@@ -52,6 +52,15 @@ func (r *Reader) Uint() uint64 {
 	return v
 }
 
+// fixed reads a number of eight bytes.
+func (r *Reader) fixed() uint64 {
+	b := r.Next(8)
+	if b == nil {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(b)
+}
+
 // zigzag reads a number that may be negative.
 func (r *Reader) zigzag() int64 {
 	v, n := binary.Varint(r.b)

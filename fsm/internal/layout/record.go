@@ -26,6 +26,9 @@ type Record struct {
 	Original *[DigestSize]byte
 	Side     turn.Side
 	Dead     bool
+	// Inside: when the message came, a call before it waited for its result. To cut the session right before
+	// it may part the two.
+	Inside bool
 	// Borrowed: Data belongs to the store's memory map, or to a workspace, and is
 	// valid only until the reading ends that it is from.
 	Borrowed bool
@@ -49,7 +52,7 @@ func (r Record) AsTombstone() Record {
 		if r.Original != nil {
 			was = bytes.Clone(r.Original[:])
 		}
-		r.Data, r.Dead, r.Borrowed, r.Original = was, true, false, nil
+		r.Data, r.Dead, r.Inside, r.Borrowed, r.Original = was, true, false, false, nil
 	}
 	return r
 }

@@ -1,6 +1,9 @@
 package layout
 
-import "sort"
+import (
+	"encoding/binary"
+	"sort"
+)
 
 // Span is a range of seqs, both ends included.
 type Span struct{ From, To uint64 }
@@ -77,4 +80,27 @@ func (s Spans) Add(x Span) Spans {
 	}
 	x.From, x.To = min(x.From, s[i].From), max(x.To, s[len(s)-1].To)
 	return append(s[:i:i], x)
+}
+
+// Append appends the stored form: uvarint number of ranges, then for each its distance to the end of the one
+// before, and its length less one.
+func (s Spans) Append(b []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(len(s)))
+	end := uint64(0)
+	for _, x := range s {
+		b = binary.AppendUvarint(binary.AppendUvarint(b, x.From-end), x.To-x.From)
+		end = x.To
+	}
+	return b
+}
+
+// Spans reads what Spans.Append appended.
+func (r *Reader) Spans() (s Spans) {
+	end := uint64(0)
+	for range r.Count() {
+		from := end + r.Uint()
+		end = from + r.Uint()
+		s = append(s, Span{from, end})
+	}
+	return s
 }

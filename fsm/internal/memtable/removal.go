@@ -10,12 +10,19 @@ type Removal struct {
 	Lowest, Highest uint64 // seqs; 0: none
 	Live            [2]uint64
 	Bytes           uint64
+	// Inside: the lowest is so, SomeInside: one of them.
+	Inside, SomeInside bool
 }
 
-func (x *Removal) add(r *layout.Record) {
+// Count returns how many messages go.
+func (x *Removal) Count() uint64 { return x.Live[turn.Tail] + x.Live[turn.Head] }
+
+// Add adds a message.
+func (x *Removal) Add(r *layout.Record) {
 	if x.Lowest == 0 || r.Seq < x.Lowest {
-		x.Lowest = r.Seq
+		x.Lowest, x.Inside = r.Seq, r.Inside
 	}
+	x.SomeInside = x.SomeInside || r.Inside
 	x.Highest = max(x.Highest, r.Seq)
 	x.Live[r.Side]++
 	x.Bytes += uint64(len(r.Data))
@@ -23,7 +30,7 @@ func (x *Removal) add(r *layout.Record) {
 
 func RemovalOf(rs []layout.Record) (x Removal) {
 	for i := range rs {
-		x.add(&rs[i])
+		x.Add(&rs[i])
 	}
 	return x
 }
@@ -32,7 +39,7 @@ func RemovalOf(rs []layout.Record) (x Removal) {
 func (v *View) Pass(side turn.Side, skip, n, total uint64) (x Removal, err error) {
 	defer v.Passing()()
 	err = v.ranked(side, skip, n, total, func(r *layout.Record) bool {
-		x.add(r)
+		x.Add(r)
 		return true
 	})
 	return x, err
@@ -44,7 +51,7 @@ func (v *View) From(first, total uint64) (x Removal, err error) {
 	more := true
 	err = v.Newest(AnySide, layout.MaxSeq, func(r *layout.Record) bool {
 		if more = r.Seq >= first; more {
-			x.add(r)
+			x.Add(r)
 		}
 		return more
 	})
@@ -57,7 +64,7 @@ func (v *View) Before(end, total uint64) (x Removal, err error) {
 	more := true
 	err = v.Oldest(AnySide, 0, func(r *layout.Record) bool {
 		if more = r.Seq < end; more {
-			x.add(r)
+			x.Add(r)
 		}
 		return more
 	})
@@ -66,7 +73,7 @@ func (v *View) Before(end, total uint64) (x Removal, err error) {
 
 // whole returns the error of a walk that found x. If it came to the end, x is all there is.
 func (v *View) whole(err error, toEnd bool, x Removal, total uint64) error {
-	if err == nil && toEnd && x.Live[turn.Tail]+x.Live[turn.Head] != total {
+	if err == nil && toEnd && x.Count() != total {
 		err = layout.HeadCountsMore(v.inc)
 	}
 	return err

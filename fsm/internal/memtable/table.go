@@ -71,6 +71,8 @@ const (
 	keyCost    = 100 // of a head, or of a deletion
 	smallCost  = 150
 	SpanCost   = 16
+	TurnCost   = 8 // of the seq at which a turn begins
+	CallCost   = 16
 )
 
 func NewTable() *Table {
@@ -90,7 +92,7 @@ func (t *Table) SetHead(key string, h *Head) {
 	if h != nil {
 		h.in, h.tail = t, nil
 		if old == nil {
-			t.Bytes += headCost + movesSize(h.Moves)
+			t.Bytes += headCost + movesSize(h.Moves) + keptSize(h)
 		}
 	}
 	t.Heads[key] = h
@@ -167,6 +169,11 @@ func (t *Table) AddTombstone(key string, g layout.Tombstone) {
 
 // movesSize estimates the memory of the runs.
 func movesSize(v layout.Moves) int { return SpanCost * len(v.Runs) }
+
+// keptSize estimates the memory of what a session's retention needs.
+func keptSize(h *Head) int {
+	return TurnCost*len(h.Turns) + CallCost*len(h.Open) + SpanCost*len(h.Dropped)
+}
 
 // Begin makes a head for a key that holds nothing, of an incarnation that begins in t.
 func (t *Table) Begin(key string, h *Head) {

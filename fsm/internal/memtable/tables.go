@@ -19,16 +19,13 @@ type Tables struct {
 	copying sync.Mutex
 }
 
-// Begin makes an empty active memtable.
-func (t *Tables) Begin() { t.Active = NewTable() }
+// Forget forgets what was in memory: the active memtable is an empty one.
+func (t *Tables) Forget() { t.Active, t.Frozen, t.Warm = NewTable(), nil, nil }
 
-// Forget forgets what was in memory. Begin comes next.
-func (t *Tables) Forget() { t.Frozen, t.Warm = nil, nil }
-
-// Freeze makes the active memtable the frozen one, as of a state. Begin comes next.
+// Freeze makes the active memtable the frozen one, as of a state, and an empty one the active one.
 func (t *Tables) Freeze(meta layout.Meta, applied tags.Set) {
 	t.Active.Meta, t.Active.tags = meta, applied.Share()
-	t.Frozen = t.Active
+	t.Frozen, t.Active = t.Active, NewTable()
 }
 
 // TakenUp is told that the store has the frozen memtable, which is the warm one from now on.

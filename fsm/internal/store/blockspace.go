@@ -98,11 +98,11 @@ type worth struct {
 }
 
 // worthNow returns which files are worth emptying. On a disk that is short of space what is
-// moved takes half of what is left at most: it is there twice until the file is empty. If
+// moved takes three quarters of what is left at most: it is there twice until the file is empty. If
 // emptied files are kept for readers, there is nothing to be gained soon.
 func (s *Store) worthNow() worth {
 	if s.short.Load() && !s.files.Pinned() {
-		return worth{sparseWhenShort, s.left.Load() / 2, s.files.FileBytes() / 16, true}
+		return worth{sparseWhenShort, s.left.Load() / 4 * 3, s.files.FileBytes() / 16, true}
 	}
 	return worth{sparse, math.MaxInt64, 0, false}
 }

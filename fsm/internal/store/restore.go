@@ -9,6 +9,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/statedump"
 )
 
 // restoreName is the file in which a restored state is built.
@@ -72,7 +73,7 @@ func (s *Store) buildAt(path string, r io.Reader) (made Built, err error) {
 		return made, err
 	}
 	l := loader{db: db, space: newBlockSpace(s.files, nil, nil, sweep{}, worth{})}
-	err = ReadDump(r, l.put)
+	err = statedump.Read(r, l.put)
 	if err == nil {
 		made.Unused, err = l.save(s.uses)
 	}

@@ -1,0 +1,97 @@
+// Package messageids finds messages by the ids that they were appended with: among the last ones of a
+// session, and among those of sessions that were deleted under the same key not long ago.
+package messageids
+
+import (
+	"github.com/turnlog/turnlog/fsm/internal/idwindow"
+	"github.com/turnlog/turnlog/fsm/internal/keyspace"
+	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
+)
+
+// IDs are the ids of messages that are remembered. They are only for use while an entry is applied.
+type IDs struct {
+	keys    *keyspace.Keys
+	Windows *idwindow.Windows
+}
+
+// New returns the ids of the messages of some keys, whose windows take so many bytes at most.
+func New(keys *keyspace.Keys, bytes int) *IDs { return &IDs{keys, idwindow.New(bytes)} }
+
+// Note is told of a record that was just appended to an owned head, the last one.
+func (x *IDs) Note(h *memtable.Head, rec *layout.Record) {
+	if rec.ID != "" {
+		h.LastID = rec.Seq
+	}
+	if h.Window = x.Windows.Of(h.Inc, h.Window); h.Window != nil {
+		x.Windows.Note(h.Window, h.Last-h.Moves.Total, rec.ID)
+	}
+}
+
+// Find returns the message that a session remembers to have been appended with an id. It may be dead by now.
+func (x *IDs) Find(h *memtable.Head, id string) (rec layout.Record, ok bool, err error) {
+	return x.lookupIn(x.Windows.Of(h.Inc, h.Window), h.Remembered(), id)
+}
+
+// Origin is where an id was found: in which incarnation, at which seq.
+type Origin struct{ Inc, Seq uint64 }
+
+// Next is the place behind it.
+func (o Origin) Next() Origin { return Origin{o.Inc, o.Seq + 1} }
+
+// lookupIn finds id among what is remembered of an incarnation, whose window is w if it
+// is kept.
+func (x *IDs) lookupIn(w *idwindow.Window, of layout.Remembered, id string) (rec layout.Record, ok bool, err error) {
+	if !of.Any() {
+		return layout.Record{}, false, nil
+	}
+	if w == nil {
+		if w, err = x.rebuildWindow(of); err != nil {
+			return layout.Record{}, false, err
+		}
+	}
+	var v *memtable.View // most ids are new: then nothing has to be looked at
+	w.Find(x.Windows.Print(id), func(ordinal uint64) bool {
+		if v == nil {
+			if v, err = x.wholeIDs(of.Inc); err != nil {
+				return true
+			}
+		}
+		if rec, ok, err = v.Find(of.Moves.Seq(ordinal)); err != nil || ok && rec.ID == id {
+			return true
+		}
+		rec, ok = layout.Record{}, false
+		return false
+	})
+	return rec, ok, err
+}
+
+// wholeIDs is the ids of the messages of an incarnation, store included where it is needed.
+func (x *IDs) wholeIDs(inc uint64) (*memtable.View, error) {
+	v := x.keys.Tables.IDs(inc, nil)
+	if v.Complete() {
+		return &v, nil
+	}
+	tx, err := x.keys.Reading()
+	v.Tx = tx
+	return &v, err
+}
+
+func (x *IDs) rebuildWindow(of layout.Remembered) (*idwindow.Window, error) {
+	v, err := x.wholeIDs(of.Inc)
+	if err != nil {
+		return nil, err
+	}
+	start := of.WindowStart()
+	w := x.Windows.Add(of.Inc, of.Moves.Ordinal(start))
+	err = v.Ascend(start, func(r *layout.Record) bool {
+		if !of.Moves.Runs.Has(r.Seq) {
+			x.Windows.Note(w, of.Moves.Ordinal(r.Seq), r.ID)
+		}
+		return true
+	})
+	for last := of.Last - of.Moves.Total; err == nil && w.Next <= last; {
+		x.Windows.Note(w, w.Next, "")
+	}
+	return w, err
+}

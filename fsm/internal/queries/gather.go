@@ -1,0 +1,69 @@
+package queries
+
+import (
+	"iter"
+
+	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/store"
+	"github.com/turnlog/turnlog/turn"
+)
+
+func budgeted(q *turn.Read) bool { return q.Whole || q.MaxBytes > 0 || q.MaxTokens > 0 }
+
+// readBudget is read under a budget, which keeps tool calls and results together.
+func (a answerer) readBudget(q *turn.Read, newest bool, walk func(func(*layout.Record) bool) error,
+	r *turn.Result) (err error) {
+	next, stop := iter.Pull(func(yield func(turn.Message) bool) { // on a stack of its own
+		err = store.Guarded(func() error { return walk(func(rec *layout.Record) bool { return yield(rec.Message()) }) })
+	})
+	b := turn.Budget{Messages: q.Limit, Bytes: int64(a.ReadBytes()), Tokens: q.MaxTokens}
+	if q.MaxBytes > 0 {
+		b.Bytes = min(b.Bytes, q.MaxBytes)
+	}
+	r.Messages, r.More = b.Take(newest, next)
+	stop()
+	return err
+}
+
+// gather takes records until there are enough of them or of their bytes, but
+// one at least.
+type gather struct {
+	limit   int // 0: none
+	bytes   int
+	records []layout.Record
+	cut     bool
+}
+
+func (g *gather) take(r *layout.Record) bool {
+	g.bytes -= len(r.Data)
+	if len(g.records) > 0 && g.bytes < 0 || g.limit > 0 && len(g.records) == g.limit {
+		g.cut = true
+		return false
+	}
+	g.records = append(g.records, *r)
+	return true
+}
+
+// messages returns records as callers see them; borrowed payloads are copied,
+// into one piece of memory.
+func messages(rs []layout.Record) []turn.Message {
+	borrowed := 0
+	for i := range rs {
+		if rs[i].Borrowed {
+			borrowed += len(rs[i].Data)
+		}
+	}
+	space := make([]byte, 0, borrowed)
+	out := make([]turn.Message, len(rs))
+	for i := range rs {
+		r := &rs[i]
+		data := r.Data
+		if r.Borrowed {
+			at := len(space)
+			space = append(space, data...)
+			data = space[at:len(space):len(space)]
+		}
+		out[i] = turn.Message{Seq: r.Seq, Time: r.Time, ID: r.ID, Data: data}
+	}
+	return out
+}

@@ -1,0 +1,41 @@
+package queries
+
+import (
+	"slices"
+
+	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
+	"github.com/turnlog/turnlog/fsm/internal/values"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// listPart reads a range of the session as a Redis list: the head side from its
+// highest seq down, then the tail side from its lowest up.
+func (a answerer) listPart(q *turn.List, h *memtable.Head, v *memtable.View, r *turn.Result) error {
+	first, n := values.Range(q.Start, q.Stop, h.Count())
+	space := a.ReadBytes()
+	fits := func(rec *layout.Record) bool {
+		space -= len(rec.Data)
+		return space >= 0
+	}
+	heads, tails := h.Live[turn.Head], h.Live[turn.Tail]
+	skip := min(first, heads) // of the head side, at the top
+	fromHead := min(n, heads-skip)
+	left, err := v.RanksWhile(turn.Head, heads-skip-fromHead, fromHead, heads, fits)
+	if err != nil {
+		return err
+	}
+	if space < 0 {
+		return values.RangeTooLong(a.ReadBytes())
+	}
+	slices.Reverse(left)
+	right, err := v.RanksWhile(turn.Tail, first-skip, n-fromHead, tails, fits)
+	if err != nil {
+		return err
+	}
+	if space < 0 {
+		return values.RangeTooLong(a.ReadBytes())
+	}
+	r.Messages = messages(append(left, right...))
+	return nil
+}

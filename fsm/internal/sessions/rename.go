@@ -1,0 +1,130 @@
+package sessions
+
+import (
+	"slices"
+
+	"github.com/turnlog/turnlog/fsm/internal/cost"
+	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// rename moves what a key holds to another key, by a copy. The incarnation cannot go along: a repeated append to
+// the old key finds its messages by their ids in what was deleted there.
+func (s *Operations) rename(o *turn.Rename, r *turn.Result) error {
+	from, to := layout.JoinKey(o.Key), layout.JoinKey(o.To)
+	src, err := s.Find(from)
+	if err != nil {
+		return err
+	}
+	if err := CheckExpect(o.Expect, src); err != nil {
+		return err
+	}
+	if src == nil || o.List && !src.Held() {
+		return turn.Errorf(turn.NotFound, "no such key")
+	}
+	there, err := s.Find(to)
+	if err != nil {
+		return err
+	}
+	switch exists := there != nil && (!o.List || there.Held()); {
+	case from == to && o.Replace, exists && !o.Replace && o.List:
+		r.Count, r.Revision = there.Count(), there.Revision
+		return nil
+	case exists && !o.Replace:
+		return turn.Errorf(turn.Exists, "the key to rename to exists already")
+	}
+	held, err := s.heldBy(src)
+	if err != nil {
+		return err
+	}
+	if there != nil {
+		s.Remove(to, there)
+	}
+	h, err := s.moved(to, src, held)
+	if err != nil {
+		return err
+	}
+	s.CountKey(to, false, h.Held())
+	if src.Deadline != 0 {
+		s.SetDeadline(to, h, src.Deadline, src.Slide)
+	}
+	s.Changed(to, h)
+	s.Remove(from, src)
+	r.Removed, r.Count, r.Revision = 1, h.Count(), h.Revision
+	return nil
+}
+
+// held is what a key holds: messages, or elements of another value.
+type held struct {
+	messages []layout.Record
+	elements []element
+}
+
+type element struct {
+	name  string
+	value []byte
+}
+
+// heldBy returns what a key holds, and takes the cost off the allowance.
+func (s *Operations) heldBy(src *memtable.Head) (c held, err error) {
+	if src.Type == turn.TypeList {
+		c.messages, _, err = s.forked(src, src.Last)
+	} else {
+		c.elements, err = s.elementsOf(src)
+	}
+	return c, err
+}
+
+// elementsOf is heldBy for a value of another type than a list.
+func (s *Operations) elementsOf(src *memtable.Head) (found []element, err error) {
+	want := src.Count()
+	if src.Type == turn.TypeZSet {
+		want *= 2 // by member and by score
+	}
+	if err := s.Allowance.Fits(src.Bytes + cost.Message*want); err != nil {
+		return nil, err // without reading
+	}
+	e, err := s.Elements(src)
+	if err != nil {
+		return nil, err
+	}
+	total := uint64(0)
+	err = e.Ascend("", func(name string, value []byte) bool {
+		total += cost.Message + uint64(len(name)+len(value))
+		found = append(found, element{name, value})
+		return total <= uint64(s.Allowance.Left)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Allowance.Spend(total); err != nil {
+		return nil, err
+	}
+	if uint64(len(found)) != want {
+		return nil, layout.HeadCountsMore(src.Inc)
+	}
+	return found, nil
+}
+
+// moved makes an owned head of a key that holds nothing, with all that is known of another, whose messages or
+// elements it is given.
+func (s *Operations) moved(to string, src *memtable.Head, c held) (h *memtable.Head, err error) {
+	if src.Type == turn.TypeList {
+		if h, err = s.create(to); err != nil {
+			return nil, err
+		}
+		s.copyTo(h, src, src.Last, c.messages)
+		s.forkCalls(h, src, false)
+		h.Retention, h.Turns = src.Retention, slices.Clone(src.Turns)
+		s.Tables.Active.Count(memtable.TurnCost * len(h.Turns))
+	} else {
+		h = s.Begin(to, src.Type)
+		h.Last, h.Live, h.Bytes, h.Entry = src.Last, src.Live, src.Bytes, src.Entry
+		for _, x := range c.elements {
+			s.PutElement(h, x.name, x.value)
+		}
+	}
+	h.Created = src.Created
+	return h, nil
+}
