@@ -137,9 +137,9 @@ func (l *Log) placeLocked(size int64, truncation bool) (s *segment, back int64, 
 	return s, back, nil
 }
 
-// Room returns how many bytes the next frames surely find in space that is allocated, so that they do not fail with
-// ErrNoSpace: what is left of the last segment, or a prepared one. It counts frames, not payload: see FORMAT.md for
-// what each record takes beside its bytes.
+// Room returns how many bytes of frames fit into space that is already allocated, so that they cannot
+// fail with ErrNoSpace: the rest of the last segment, or a prepared one. It counts frames, not payload:
+// FORMAT.md says what each record takes besides its bytes.
 func (l *Log) Room() int64 {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

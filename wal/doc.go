@@ -1,9 +1,9 @@
 // Package wal is a write-ahead log: numbered records on one disk, durable when Append returns.
 //
-// A [Record] is an index and two byte strings, Meta and Data, that mean nothing to the package. Indexes
-// are contiguous. The log grows at its end ([Log.Append]), loses records at either end
-// ([Log.TruncateBefore], [Log.TruncateAfter]), or restarts at another index ([Log.Reset]). That is
-// all that a replicated log needs.
+// A [Record] is an index and two byte strings, Meta and Data, which the package does not interpret.
+// Indexes are contiguous. The log grows at its end ([Log.Append]), loses records at either end
+// ([Log.TruncateBefore], [Log.TruncateAfter]), or restarts at another index ([Log.Reset]). That is all
+// that a replicated log needs.
 //
 //	l, err := wal.Open(dir, wal.Options{})             // recovers; rejects a damaged log
 //	go l.Run(ctx)                                      // prepares segments ahead; without it the log is only slower
@@ -28,9 +28,10 @@
 //   - Nothing invented: a record is returned only if its checksum, its index, its position in the file
 //     and the identity of the file's current use agree. Old bytes in recycled files cannot pass for
 //     records.
-//   - A torn tail is cut, damage is reported: Open drops a batch that a crash left incomplete at the
-//     very end. Anything else that does not verify is a [*CorruptError], from Open or Get, and the files
-//     are left as they are – except damage where only dropped records can have been.
+//   - A torn tail is cut off, and damage is reported: Open drops a batch that a crash left incomplete
+//     at the very end. If anything else cannot be verified, Open or Get returns a [*CorruptError], and
+//     the files are left as they are. Damage where there can have been only dropped records is
+//     tolerated.
 //   - Fail-stop: after the first failed write or sync every later call returns that error (a
 //     [*FailedError]). A failed sync is never repeated: the kernel may have dropped the pages that it
 //     could not write, and a second sync would report success.

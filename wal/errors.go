@@ -26,7 +26,7 @@ var (
 	ErrClosed = errors.New("wal: closed")
 )
 
-// CorruptError says that something which had been durable cannot be read back. The files were not changed.
+// CorruptError means that durable data cannot be read back. The files were not changed.
 type CorruptError struct {
 	File   string // path of the damaged or missing file
 	Offset int64  // where in the file the damage was noticed
@@ -43,8 +43,8 @@ func (e *CorruptError) Error() string {
 		"keep a copy of the folder, remove the node from the cluster, and add it again with an empty folder"
 }
 
-// FailedError is the first failed write or sync of a log. The log is stopped: all later calls return this error.
-// Whether the call that met it took place is unknown until the log is opened again.
+// FailedError is the first failed write or sync of a log. The log has stopped: all later calls return
+// this error. Whether the call that failed took place is unknown until the log is opened again.
 type FailedError struct {
 	Op   string // "write", "sync", "rename", …
 	File string

@@ -16,14 +16,14 @@ import (
 //
 // A segment is one file of a fixed size. Its first 4096 bytes are the header, the rest is frames, one after the other:
 //
-//	header                     frame, one per Append or truncation         record, count of them in a frame
-//	 0  preamble "turnseg\n"    0  crc     u32  of bytes 4–40, seeded       0  crc    u32  of the rest, padding included, seeded
-//	16  log id   u64            4  epoch   u32                              4  epoch  u32  the frame's
-//	24  segment  u64            8  length  u32  of the records, in bytes    8  index  u64
-//	32  salt     u64           12  count   u32  of the records             16  data   u32  length
-//	40  size     u64           16  index   u64  of the first record        20  meta   u32  length
-//	48  crc      u32  of 0–48  24  first   u64  FirstIndex from now on     24  meta bytes, data bytes, zeros up to a multiple of 8
-//	    zeros up to 4096       32  at      u32  this frame's own offset
+//	header                     frame, one per Append or truncation      record, count of them in a frame
+//	 0  preamble "turnseg\n"    0  crc     u32  of bytes 4–40, seeded    0  crc    u32  of the rest with padding, seeded
+//	16  log id   u64            4  epoch   u32                           4  epoch  u32  the frame's
+//	24  segment  u64            8  length  u32  of the records, in bytes 8  index  u64
+//	32  salt     u64           12  count   u32  of the records          16  data   u32  length
+//	40  size     u64           16  index   u64  of the first record     20  meta   u32  length
+//	48  crc      u32  of 0–48  24  first   u64  FirstIndex from now on  24  meta bytes, data bytes, zeros
+//	    zeros up to 4096       32  at      u32  this frame's own offset     up to a multiple of 8
 //	                           36  back    u32  see below
 //
 // A frame says: records below first and records from index on are void, and here are count records, numbered from

@@ -21,8 +21,8 @@ import "fmt"
 // the bytes of a record or left behind at the end of a segment, would have to begin such a chain: the records of its
 // frame must verify, and those of all frames after it.
 
-// DroppedDamage is a place where the log is damaged and only records that it had dropped were lost. It does no harm;
-// its segment file is recycled together with the records around it.
+// DroppedDamage is a place where the log is damaged, but only dropped records were lost. It is
+// harmless; its segment file is recycled together with the records around it.
 type DroppedDamage struct {
 	File   string
 	Offset int64 // of the first batch head or record that does not verify

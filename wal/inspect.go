@@ -14,8 +14,9 @@ type InspectOptions struct {
 	Describe func(r Record) string // what a record means, in a few words; nil: nothing
 }
 
-// Inspect writes the log in dir for people to read. It changes nothing and takes no lock; see Walk for what that means
-// beside a running node. What could be read before an error is written first. Of opts only FS is used.
+// Inspect writes a description of the log in dir, for people. It changes nothing and takes no lock; see
+// Walk for what that means while a node runs. On an error, it first writes what it could read. Of opts,
+// only FS is used.
 func Inspect(dir string, opts Options, w io.Writer, show InspectOptions) error {
 	out := &printer{w: w}
 	report, err := Walk(dir, opts, func(b Batch) error {

@@ -19,7 +19,9 @@ type Log struct {
 	counters counters
 	failure  atomic.Pointer[error] // set once: a *FailedError or ErrClosed
 	epoch    uint32                // of the frames that are written; set by Open
-	wake     chan struct{}         // capacity 1: Run should prepare a segment
+	wake     chan struct{}         // capacity 1: Run should prepare a segment, or remove spares
+	saving   atomic.Bool           // see SaveSpace
+	wanted   atomic.Bool           // see Wanted
 	done     chan struct{}         // closed by Close
 
 	// one Append or truncation at a time; guards buf, offsets, and together with mu the contents of the table
@@ -119,6 +121,13 @@ func (l *Log) IndexForTail(bytes int64) uint64 {
 		return 0
 	}
 	return l.table.indexForTail(bytes)
+}
+
+// TailBytes returns how many bytes on disk the records from index on take.
+func (l *Log) TailBytes(index uint64) int64 {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.table.tailBytes(index)
 }
 
 // randomID draws a number that is not 0.

@@ -225,6 +225,10 @@ func TestIndexForTail(t *testing.T) {
 		if got > last || got < m.first {
 			t.Fatalf("%d bytes: %d, and fewer bytes gave %d", bytes, got, last)
 		}
+		if tail := l.TailBytes(got); tail > bytes || got > m.first && l.TailBytes(got-1) <= bytes {
+			t.Fatalf("%d bytes: %d, and the records from there on take %d, with the one before %d", bytes, got, tail,
+				l.TailBytes(got-1))
+		}
 		payload := 0
 		for _, rec := range m.records[got-m.first:] {
 			payload += len(rec.Meta) + len(rec.Data)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Stats is what a log did since it was opened, and its state.
+// Stats describes a log's activity since it was opened, and its state.
 type Stats struct {
 	Appends uint64 // calls of Append that succeeded
 	Records uint64 // records appended

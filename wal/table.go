@@ -115,3 +115,18 @@ func (t *table) indexForTail(bytes int64) uint64 {
 	}
 	return t.first
 }
+
+// tailBytes is TailBytes.
+func (t *table) tailBytes(index uint64) (bytes int64) {
+	for i := len(t.segments) - 1; i >= 0; i-- {
+		s := t.segments[i]
+		if end := s.base + uint64(len(s.offsets)); len(s.offsets) == 0 || end <= index {
+			continue
+		}
+		bytes += s.end - int64(s.offsets[max(index, s.base)-s.base])
+		if index >= s.base {
+			break
+		}
+	}
+	return bytes
+}

@@ -81,7 +81,7 @@ func (b Batch) Records() ([]Record, error) {
 
 // Walk reads the log in dir as Open does, every byte of it, and calls visit (if not nil) for each batch in order. It
 // changes nothing and takes no lock. Of opts only FS is used. On an error the report holds what was found before it.
-// Beside a running node the end of the log moves while it is read, which can look like damage: Verify copes with that.
+// While a node runs, the end of the log moves as it is read, which can look like damage. Verify allows for that.
 func Walk(dir string, opts Options, visit func(Batch) error) (Report, error) {
 	f := folder{opts.FS, dir}
 	if f.fs == nil {
@@ -145,7 +145,7 @@ func (report *Report) fill(r *recovered) {
 const verifyAttempts = 8
 
 // Verify reads the whole log in dir and returns what it found; the error is the one that Open would return,
-// *CorruptError or ErrNewer among others. It changes nothing, takes no lock, and may be used beside a running node:
+// *CorruptError or ErrNewer among others. It changes nothing, takes no lock, and may be used while a node runs:
 // damage is reported only if it is seen twice in the same place. Of opts only FS is used.
 func Verify(dir string, opts Options) (Report, error) {
 	var before error

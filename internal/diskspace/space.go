@@ -12,6 +12,7 @@ import (
 // many of the cluster's as it takes to commit. All methods may be called by any goroutine.
 type Space struct {
 	short     atomic.Pointer[turn.Error] // why this node's disk is to take no more; nil: it has room
+	saving    atomic.Bool                // see Saving
 	logFull   atomic.Bool                // the log has room for a few more entries only
 	full      atomic.Pointer[turn.Error] // why operations that need space are rejected; nil: they are not
 	exhausted atomic.Bool                // this node leads, and there is no room even for what frees space
@@ -33,6 +34,9 @@ func (s *Space) Short() *turn.Error { return s.short.Load() }
 
 // Free returns the free bytes of this node's disk, as last seen.
 func (s *Space) Free() uint64 { return s.free.Load() }
+
+// Saving reports whether the space of this node's disk is needed more than a long log.
+func (s *Space) Saving() bool { return s.saving.Load() }
 
 // LogFull reports whether this node's log has room for a few more entries only.
 func (s *Space) LogFull() bool { return s.logFull.Load() }

@@ -20,7 +20,15 @@ type disk struct {
 	logFull                bool
 	short                  bool // as the state machine was told
 	left                   uint64
+	unapplied, wanted      uint64
+	room                   uint64 // in the log
+	saves                  bool   // as the log was told
 }
+
+func (d *disk) Unapplied() uint64   { return d.unapplied }
+func (d *disk) Wanted() uint64      { return d.wanted }
+func (d *disk) Room() uint64        { return d.room }
+func (d *disk) SaveSpace(save bool) { d.saves = save }
 
 func (d *disk) Unflushed() uint64 { return d.unflushed }
 
@@ -30,7 +38,7 @@ func (d *disk) watcher(c Cluster) *Watcher {
 	return NewWatcher(Config{Node: "n1", Reserve: 1000, Every: time.Second, Forget: 10 * time.Second, Wait: time.Second,
 		FreeBytes: func(string) (uint64, error) { return d.free, d.broken },
 		FreeFiles: func(string) (uint64, bool, error) { return d.files, d.bounded, d.broken },
-		State:     d, Cluster: c, LogFull: func(uint64) bool { return d.logFull }, Changed: func() {},
+		State:     d, Log: d, Cluster: c, LogFull: func(uint64) bool { return d.logFull }, Changed: func() {},
 		Logger: slog.New(slog.DiscardHandler)})
 }
 
@@ -55,6 +63,10 @@ func TestReserve(t *testing.T) {
 		{disk{free: 9999, files: 255, bounded: true}, true, 9999},
 		{disk{free: 9999, files: 383, bounded: true}, true, 9999},
 		{disk{free: 9999, files: 0}, false, 9999},
+		{disk{free: 1600, unapplied: 300, unflushed: 301}, true, 999},
+		{disk{free: 2500, wanted: 1001}, true, 2500},
+		{disk{free: 2500, wanted: 1000}, false, 2500},
+		{disk{free: 1999, wanted: 1000}, true, 1999},
 	} {
 		short, left := d.short, d.left
 		*d = step.disk
@@ -68,6 +80,76 @@ func TestReserve(t *testing.T) {
 	d.logFull = true
 	if w.Check(); !w.LogFull() || !w.Report().LogFull {
 		t.Error("a full log is not reported")
+	}
+}
+
+// A disk is looked at more often when less than three reserves are left, so that less comes in between, until writes are
+// rejected; from then on the log saves space.
+func TestNearTheReserve(t *testing.T) {
+	d := &disk{}
+	w := d.watcher(nil)
+	for _, step := range []struct {
+		disk
+		saves bool
+		pause time.Duration
+	}{
+		{disk{free: 3000}, false, time.Second},
+		{disk{free: 2999}, true, time.Second / 10},
+		{disk{free: 9999, unapplied: 4000, wanted: 3000}, true, time.Second / 10},
+		{disk{free: 999}, true, time.Second},
+		{disk{free: 9999}, false, time.Second},
+	} {
+		*d = step.disk
+		if w.Check(); d.saves != step.saves || w.Saving() != step.saves || w.pause() != step.pause {
+			t.Errorf("%d bytes free, %d on their way: saves space: %v, looks again after %v", step.free,
+				step.unapplied+step.unflushed+step.wanted, d.saves, w.pause())
+		}
+	}
+}
+
+// The log takes no segment out of the reserve, nor out of the space for what is on its way to the state.
+func TestLogLeavesTheReserve(t *testing.T) {
+	for _, c := range []struct {
+		disk
+		granted bool
+	}{
+		{disk{free: 1500}, true},
+		{disk{free: 1499}, false},
+		{disk{free: 1800, unapplied: 100, unflushed: 200}, true},
+		{disk{free: 1800, unapplied: 100, unflushed: 201}, false},
+		{disk{free: 1800, unapplied: 301}, false},
+		{disk{free: 100, unapplied: 900, unflushed: 900}, false},
+		{disk{broken: errors.New("i/o error")}, true},
+	} {
+		if w := c.watcher(nil); w.Grants(500) != c.granted {
+			t.Errorf("%d bytes free, %d on their way: granted %v", c.free, c.unapplied+c.unflushed, !c.granted)
+		}
+	}
+}
+
+// A leader rejects what its log has no room for, and may not take it from the reserve; and everything while writes
+// are rejected.
+func TestLeaderRejectsWhatTheLogCannotTake(t *testing.T) {
+	const size = 1 << 20
+	for _, c := range []struct {
+		disk
+		rejected bool
+	}{
+		{disk{room: size + entryBytes}, false},
+		{disk{room: size, free: 999 + size + entryBytes}, true},
+		{disk{room: size, free: 1000 + size + entryBytes}, false},
+		{disk{room: size, free: 1000 + size + entryBytes, wanted: size + entryBytes + 1}, true},
+		{disk{room: size + entryBytes, wanted: 1 << 40}, false},
+		{disk{broken: errors.New("i/o error")}, false},
+	} {
+		w := c.watcher(nil)
+		if why := w.RefusalOf(size); (why != nil) != c.rejected || why != nil && why.Kind != turn.ReadOnly {
+			t.Errorf("%d bytes free, %d in the log, which wants %d: %v", c.free, c.room, c.wanted, why)
+		}
+		full := turn.Errorf(turn.ReadOnly, "full")
+		if w.full.Store(full); w.RefusalOf(0) != full {
+			t.Error("a leader that rejects writes proposes some")
+		}
 	}
 }
 

@@ -197,6 +197,22 @@ func (b *boltEngine) IndexForTail(bytes int64) uint64 {
 	return index
 }
 
+// TailBytes implements Engine.
+func (b *boltEngine) TailBytes(index uint64) (bytes int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, size := range b.sizes[min(max(index, b.first)-b.first, uint64(len(b.sizes))):] {
+		bytes += int64(size)
+	}
+	return bytes
+}
+
+// Wanted implements Engine: it asks for no space before it needs it.
+func (b *boltEngine) Wanted() int64 { return 0 }
+
+// SaveSpace implements Engine: it keeps nothing that it could give back.
+func (b *boltEngine) SaveSpace(bool) {}
+
 // Room implements Engine: a transaction always takes new pages.
 func (b *boltEngine) Room() int64 { return 0 }
 

@@ -23,6 +23,12 @@ type Engine interface {
 	IndexForTail(bytes int64) uint64
 	// Room returns how many bytes Append surely finds allocated.
 	Room() int64
+	// TailBytes returns how many bytes the entries from index on take.
+	TailBytes(index uint64) int64
+	// Wanted returns how many bytes of the disk the engine is waiting for, so that it can go on when Room is used up.
+	Wanted() int64
+	// SaveSpace says whether the disk has better use for space that the engine only keeps for later.
+	SaveSpace(bool)
 	// OpenFiles returns how many files are open whose number grows with the log.
 	OpenFiles() int
 	Run(context.Context) error

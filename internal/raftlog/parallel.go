@@ -75,9 +75,9 @@ func (a *parallelAppend) configured(voters int) {
 	a.voters = voters
 }
 
-// take takes entries that may be appended in parallel; false: they may not. room is
-// what the log has space for.
-func (a *parallelAppend) take(logs []*raft.Log, room int64) bool {
+// take takes entries that may be appended in parallel; false: they may not. room returns
+// what the log has space for; what is being written takes of that before it leaves bytes.
+func (a *parallelAppend) take(logs []*raft.Log, room func() int64) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.term == 0 || a.voters < 2 || a.lost != nil {
@@ -90,7 +90,7 @@ func (a *parallelAppend) take(logs []*raft.Log, room int64) bool {
 		}
 		size += entrySize(l)
 	}
-	if size > room {
+	if size > room() {
 		return false
 	}
 	a.logs, a.bytes = append(a.logs, logs...), size

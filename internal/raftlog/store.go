@@ -83,6 +83,15 @@ func (s *Store) IndexForTail(bytes int64) uint64 { return s.engine.IndexForTail(
 // Room returns how many bytes the next append surely finds allocated.
 func (s *Store) Room() int64 { return s.engine.Room() }
 
+// TailBytes returns how many bytes the durable entries from index on take.
+func (s *Store) TailBytes(index uint64) int64 { return s.engine.TailBytes(index) }
+
+// Wanted returns how many bytes of the disk the log is waiting for, so that it can go on when Room is used up.
+func (s *Store) Wanted() int64 { return s.engine.Wanted() }
+
+// SaveSpace says whether the disk has better use for space that the log only keeps for later.
+func (s *Store) SaveSpace(save bool) { s.engine.SaveSpace(save) }
+
 // OpenFiles returns how many files of the log are open whose number grows with it.
 func (s *Store) OpenFiles() int { return s.engine.OpenFiles() }
 
@@ -125,7 +134,7 @@ func (s *Store) StoreLogs(logs []*raft.Log) error {
 	if err := s.takeProposals(logs); err != nil {
 		return s.rejected(logs, err)
 	}
-	if last, _ := s.LastIndex(); last > 0 && logs[0].Index == last+1 && s.parallel.take(logs, s.engine.Room()) {
+	if last, _ := s.LastIndex(); last > 0 && logs[0].Index == last+1 && s.parallel.take(logs, s.engine.Room) {
 		return nil
 	}
 	s.parallel.settle()

@@ -320,3 +320,34 @@ func TestLogStoreFailsStop(t *testing.T) {
 		}
 	})
 }
+
+// asked is an engine that tests how its room is asked for.
+type asked struct {
+	Engine
+	room func() int64
+}
+
+func (a *asked) Room() int64 { return a.room() }
+
+// What is being written takes of the room: both are looked at together, or an entry is taken for which there is no room
+// any more.
+func TestRoomIsReadWithWhatIsBeingWritten(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bench) {
+		b.store(entries(1, 5, 1))
+		times := 0
+		b.engine = &asked{b.engine, func() int64 {
+			times++
+			if b.parallel.mu.TryLock() {
+				b.parallel.mu.Unlock()
+				t.Error("the room is read while an append may end")
+			}
+			return 0
+		}}
+		b.NewTerm(1)
+		b.parallel.lead(1, 3)
+		b.store(entries(6, 6, 1))
+		if times != 1 {
+			t.Errorf("the room was read %d times", times)
+		}
+	})
+}
