@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/datadir"
 	"github.com/turnlog/turnlog/internal/membership"
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/raftlog"
@@ -14,14 +15,14 @@ import (
 func (n *Node) newPolicy() *membership.Policy {
 	peers := &n.cfg.Peers
 	return membership.New(membership.Config{
-		Identity: n.ident.Get, Cluster: policyCluster{n}, Joins: n.cfg.Join,
+		Identity: n.data.Identity.Get, Cluster: policyCluster{n}, Joins: n.cfg.Join,
 		Certified: peers.TLS != nil, Secured: peers.TLS != nil || peers.Secret != nil, Grace: n.grace(),
 		Awaited: func(id string) bool { return n.detector.Awaits(id) },
 		Members: func(ctx context.Context, id string) ([]string, uint64, error) {
 			st, err := n.statusOf(ctx, id)
 			return st.Members, st.Applied, err
 		},
-		Removed: ErrRemoved, Advice: reseed, Fail: n.fail, Logger: n.log,
+		Removed: ErrRemoved, Advice: datadir.Reseed, Fail: n.failure.Fail, Logger: n.log,
 	})
 }
 
@@ -31,16 +32,16 @@ func (n *Node) grace() time.Duration { return max(10*n.cfg.Consensus.Election, 2
 
 // facts is what this node tells another one of itself, when they connect.
 func (n *Node) facts() peer.Facts {
-	v := n.ident.Get()
-	end := n.logEnd()
+	v := n.data.Identity.Get()
+	end := n.data.End()
 	return peer.Facts{
 		ClusterID: v.ClusterID, NodeID: v.NodeID, Incarnation: v.Incarnation,
-		Wall: n.cfg.Clock.Now().Truncate(time.Millisecond), Progress: n.appliedIndex(),
-		Level: uint64(n.knownLevel()), LogIndex: end.Index, LogTerm: end.Term,
+		Wall: n.cfg.Clock.Now().Truncate(time.Millisecond), Progress: n.data.Applied(),
+		Level: uint64(n.cfg.knownLevel()), LogIndex: end.Index, LogTerm: end.Term,
 	}
 }
 
-// admit decides whether to have to do with another node.
+// admit decides whether to accept another node.
 //
 // One that this node dialed tells which directory it has, as questions do (see rollback.Observations).
 func (n *Node) admit(m peer.Meeting) error {
@@ -66,19 +67,19 @@ func (n *Node) connected(string) {
 // policyCluster implements membership.Cluster.
 type policyCluster struct{ node *Node }
 
-func (c policyCluster) Configuration() membership.Configuration { return c.node.raft.configuration() }
+func (c policyCluster) Configuration() membership.Configuration { return c.node.raft.Configuration() }
 
-func (c policyCluster) Recorded(id string) string { return c.node.recorded(id) }
+func (c policyCluster) Recorded(id string) string { return c.node.data.Recorded(id) }
 
 func (c policyCluster) Sound() bool {
-	damage, halted := c.node.state.Damage()
+	damage, halted := c.node.data.State.Damage()
 	return damage == nil && !halted
 }
 
-func (c policyCluster) Applied() uint64 { return c.node.appliedIndex() }
+func (c policyCluster) Applied() uint64 { return c.node.data.Applied() }
 
-func (c policyCluster) LogEnd() raftlog.Position { return c.node.logEnd() }
+func (c policyCluster) LogEnd() raftlog.Position { return c.node.data.End() }
 
-func (c policyCluster) Leader() string { return c.node.raft.leader() }
+func (c policyCluster) Leader() string { return c.node.raft.Leader() }
 
-func (c policyCluster) Level() turn.ClusterLevel { return c.node.state.Level() }
+func (c policyCluster) Level() turn.ClusterLevel { return c.node.data.State.Level() }

@@ -2,7 +2,6 @@ package raftstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -62,7 +61,7 @@ func (a *applier) apply(l *raft.Log) (outs []fsm.Outcome, ok bool) {
 		a.state.Note(l.Index, l.Term)
 	}
 	if err := a.state.Err(); err != nil {
-		a.failed(fmt.Errorf("raftstore: apply log entry %d: %w", l.Index, err))
+		a.failed(fmt.Errorf("apply log entry %d: %w", l.Index, err))
 		return nil, false
 	}
 	if _, halted := a.state.Damage(); halted {
@@ -84,7 +83,7 @@ func (a *applier) resume() bool {
 	for index++; index <= a.handed; index++ {
 		var l raft.Log
 		if err := a.logs.Entry(index, &l); err != nil {
-			a.failed(fmt.Errorf("raftstore: read log entry %d to apply it to the repaired state: %w", index, err))
+			a.failed(fmt.Errorf("read log entry %d to apply it to the repaired state: %w", index, err))
 			return false
 		}
 		if l.Type != raft.LogCommand && l.Type != raft.LogConfiguration {
@@ -130,19 +129,13 @@ func (a *applier) Snapshot() (raft.FSMSnapshot, error) {
 // flushSnapshot is the state as of some entry. To persist it is to flush it.
 type flushSnapshot struct{ *applier }
 
-var errForeignSink = errors.New("raftstore: a snapshot can be kept only in the node's own store")
-
 // Persist implements raft.FSMSnapshot.
 func (f flushSnapshot) Persist(sink raft.SnapshotSink) error {
-	k, ok := sink.(*snapshot.Sink)
-	if !ok {
-		return errForeignSink
-	}
 	if err := f.state.Flush(f.ctx); err != nil {
 		return err
 	}
 	have, _ := f.state.Durable()
-	return k.KeepLocal(have)
+	return snapshot.KeepLocal(sink, have)
 }
 
 // Release implements raft.FSMSnapshot.

@@ -16,6 +16,9 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/fsm/statedump"
+	"github.com/turnlog/turnlog/internal/datadir"
+	"github.com/turnlog/turnlog/internal/newcluster"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -35,13 +38,13 @@ func backup(t testing.TB, r *running) []byte {
 }
 
 // whole is the check of a dump that is known to be whole.
-func whole(fsm.DumpContent) error { return nil }
+func whole(statedump.Content) error { return nil }
 
 // restored makes a directory of a dump, and runs its node, the first of a new cluster.
-func restored(t testing.TB, c *cluster, id string, dump io.Reader) (*running, Origin) {
+func restored(t testing.TB, c *cluster, id string, dump io.Reader) (*running, newcluster.Origin) {
 	t.Helper()
-	into := NewCluster{DataDir: filepath.Join(c.dir, "new-"+id), NodeID: id, Addr: c.addrs[id]}
-	origin, err := Restore(into, dump, whole)
+	into := newcluster.Config{DataDir: filepath.Join(c.dir, "new-"+id), NodeID: id, Addr: c.addrs[id]}
+	origin, err := newcluster.Restore(into, dump, whole)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,11 +107,12 @@ func TestBackupIsRestored(t *testing.T) {
 			continue
 		}
 		stop()
-		old := c.leader().state.ClusterID()
+		old := c.leader().data.State.ClusterID()
 		c.killAll()
 		n1, origin := restored(t, c, "n1", bytes.NewReader(dump))
 		c.leader()
-		if got := n1.state.ClusterID(); got == old || got != origin.NewClusterID || got != n1.ident.Get().ClusterID {
+		if got := n1.data.State.ClusterID(); got == old || got != origin.NewClusterID ||
+			got != n1.data.Identity.Get().ClusterID {
 			t.Errorf("the new cluster has id %s, the old one %s, the origin says %s", got, old, origin.NewClusterID)
 		}
 		hasAll(t, n1, before)
@@ -147,12 +151,12 @@ func (c *cluster) oldNodesStayOut() {
 	c.start("n2") // with its old directory
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Second)
 	defer cancel()
-	err := c.nodes["n1"].AddNode(ctx, "n2", c.addrs["n2"])
+	err := c.nodes["n1"].members.AddNode(ctx, "n2", c.addrs["n2"])
 	if err == nil || !strings.Contains(err.Error(), "belongs to cluster") {
 		c.t.Errorf("a node of the old cluster is added: %v", err)
 	}
-	if len(c.nodes["n1"].raft.configuration()) != 1 {
-		c.t.Errorf("the new cluster has the members %v", c.nodes["n1"].raft.configuration())
+	if len(c.nodes["n1"].raft.Configuration()) != 1 {
+		c.t.Errorf("the new cluster has the members %v", c.nodes["n1"].raft.Configuration())
 	}
 	c.kill("n2")
 }
@@ -162,7 +166,7 @@ func (c *cluster) othersJoin() {
 	c.t.Helper()
 	for _, id := range []string{"n2", "n3"} {
 		c.startNew(id, func(cfg *Config) { cfg.Join = true })
-		c.change(func(leader *running) error { return leader.AddNode(c.t.Context(), id, c.addrs[id]) })
+		c.change(func(leader *running) error { return leader.members.AddNode(c.t.Context(), id, c.addrs[id]) })
 	}
 	put(c.t, c.nodes["n3"], "after", "a write of the new cluster")
 	c.ready()
@@ -211,41 +215,43 @@ func TestUnfinishedRestoreDoesNotStart(t *testing.T) {
 	c := newCluster(t, 1)
 	put(t, c.leader(), "s", "x")
 	dump := backup(t, c.nodes["n1"])
-	id := c.nodes["n1"].state.ClusterID()
+	id := c.nodes["n1"].data.State.ClusterID()
 	c.kill("n1")
 	refused := errors.New("the end of the backup is not what it should be")
-	for what, restore := range map[string]func(NewCluster) (Origin, error){
-		"cut": func(n NewCluster) (Origin, error) { return Restore(n, bytes.NewReader(dump[:len(dump)-1]), whole) },
-		"refused": func(n NewCluster) (Origin, error) {
-			return Restore(n, bytes.NewReader(dump), func(held fsm.DumpContent) error {
+	for what, restore := range map[string]func(newcluster.Config) (newcluster.Origin, error){
+		"cut": func(n newcluster.Config) (newcluster.Origin, error) {
+			return newcluster.Restore(n, bytes.NewReader(dump[:len(dump)-1]), whole)
+		},
+		"refused": func(n newcluster.Config) (newcluster.Origin, error) {
+			return newcluster.Restore(n, bytes.NewReader(dump), func(held statedump.Content) error {
 				if held.Sessions != 1 || held.Messages != 1 || held.Index == 0 || held.ClusterID != id {
 					t.Errorf("the dump held %+v", held)
 				}
 				return refused
 			})
 		},
-		"crash": func(n NewCluster) (Origin, error) {
+		"crash": func(n newcluster.Config) (newcluster.Origin, error) {
 			defer func() { _ = recover() }()
-			n.sealed = func() error { panic("crash") }
-			return Restore(n, bytes.NewReader(dump), whole)
+			n.Sealed = func() error { panic("crash") }
+			return newcluster.Restore(n, bytes.NewReader(dump), whole)
 		},
 	} {
-		into := NewCluster{DataDir: filepath.Join(c.dir, what), NodeID: "n1", Addr: c.addrs["n1"]}
+		into := newcluster.Config{DataDir: filepath.Join(c.dir, what), NodeID: "n1", Addr: c.addrs["n1"]}
 		if _, err := restore(into); err == nil && what != "crash" {
 			t.Errorf("%s: a restore succeeds", what)
 		}
 		cfg := c.config("n1", func(cfg *Config) { cfg.DataDir, cfg.InitialCluster = into.DataDir, nil })
-		if n, err := Open(cfg); err == nil || !strings.Contains(err.Error(), unfinishedName) {
+		if n, err := Open(cfg); err == nil || !strings.Contains(err.Error(), datadir.UnfinishedName) {
 			_ = n.Close()
 			t.Errorf("%s: the node opens: %v", what, err)
 		}
-		if _, err := Restore(into, bytes.NewReader(dump), whole); err == nil {
+		if _, err := newcluster.Restore(into, bytes.NewReader(dump), whole); err == nil {
 			t.Errorf("%s: a restore into a directory with something in it succeeds", what)
 		}
 		if err := os.RemoveAll(into.DataDir); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Restore(into, bytes.NewReader(dump), whole); err != nil {
+		if _, err := newcluster.Restore(into, bytes.NewReader(dump), whole); err != nil {
 			t.Errorf("%s: a restore into the emptied directory: %v", what, err)
 		}
 	}
@@ -254,7 +260,8 @@ func TestUnfinishedRestoreDoesNotStart(t *testing.T) {
 // A backup ends before the state file has grown to where writes would wait for it.
 func TestBackupEndsBeforeWritesWaitForIt(t *testing.T) {
 	left := int64(backupGrowth)
-	s := &backupStream{io.NopCloser(strings.NewReader("the state")), func() int64 { return left }, func() {}}
+	s := newBackupStream(io.NopCloser(strings.NewReader("the state")), func() int64 { return left }, nil, func() {})
+	defer s.Close()
 	if n, err := s.Read(make([]byte, 3)); n != 3 || err != nil {
 		t.Errorf("with room: %d, %v", n, err)
 	}
@@ -263,8 +270,64 @@ func TestBackupEndsBeforeWritesWaitForIt(t *testing.T) {
 		t.Errorf("without room: %d, %v", n, err)
 	}
 	c := newCluster(t, 1)
-	before := c.leader().state.MapLeft()
+	before := c.leader().data.State.MapLeft()
 	if before < 60<<30 || before > 64<<30 {
 		t.Errorf("a new state file can grow by %d bytes", before)
 	}
+}
+
+// A node that is sent a newer state does not wait for the client of a backup, which may take nothing for long: the
+// backup fails.
+func TestReplacedStateEndsBackup(t *testing.T) {
+	c := newCluster(t, 1)
+	r := c.leader()
+	for i := range 40 {
+		long := message(fmt.Sprint(i), strings.Repeat("text ", 20_000))
+		op := &turn.Append{Key: key("s"), Messages: []turn.NewMessage{long}}
+		if _, err := r.Apply(t.Context(), op); err != nil {
+			t.Fatal(err)
+		}
+	}
+	newer := backup(t, r)
+	m, err := fsm.Open(fsm.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if err := m.Restore(bytes.NewReader(newer)); err != nil {
+		t.Fatal(err)
+	}
+	d, err := m.Dump()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dump, w := io.Pipe()
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		defer d.Close()
+		_, err := d.WriteTo(w)
+		w.CloseWithError(err)
+	}()
+	s := newBackupStream(dump, m.MapLeft, m.Replaced(), func() {})
+	defer s.Close()
+	if _, err := io.ReadFull(s, make([]byte, 1000)); err != nil {
+		t.Fatal(err)
+	}
+	restored := make(chan error, 1)
+	go func() { restored <- m.Restore(bytes.NewReader(newer)) }()
+	select {
+	case err = <-restored:
+	case <-time.After(10 * time.Second):
+		s.Close()
+		<-restored
+		err = errors.New("the restore waited for a backup that is not read")
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	if n, err := s.Read(make([]byte, 1000)); n > 0 || !turn.Is(err, turn.Unavailable) {
+		t.Errorf("the backup goes on: %d bytes, %v", n, err)
+	}
+	<-written
 }

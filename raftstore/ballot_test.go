@@ -65,31 +65,31 @@ func TestMessageOfASecondLeader(t *testing.T) {
 	c.level() // a follower may lag, and end with its own configuration
 	f := c.follower()
 	// Beyond the first entry, a configuration that each member makes by itself.
-	eventuallyTrue(t, "the follower has the write", func() bool { return f.appliedIndex() > 1 })
-	last, err := f.logs.LastIndex()
+	eventuallyTrue(t, "the follower has the write", func() bool { return f.data.Applied() > 1 })
+	last, err := f.data.Log.LastIndex()
 	var log raft.Log
-	if err = errors.Join(err, f.logs.GetLog(last, &log)); err != nil {
+	if err = errors.Join(err, f.data.Log.GetLog(last, &log)); err != nil {
 		t.Fatal(err)
 	}
 	m := &raft.AppendEntriesRequest{Term: log.Term, Entries: []*raft.Log{&log}}
-	if err := f.logs.CheckSame(m.Entries); err != nil {
+	if err := f.data.Log.CheckSame(m.Entries); err != nil {
 		t.Errorf("an entry that is sent again: %v", err)
 	}
 	log.Data = append(slices.Clone(log.Data), 0)
 	messages, toRaft := make(chan raft.RPC, 1), make(chan raft.RPC)
 	answers := make(chan raft.RPCResponse, 1)
 	messages <- raft.RPC{Command: m, RespChan: answers}
-	go f.ballot.Pass(t.Context(), messages, toRaft, testLogger())
+	go f.ballot.Pass(t.Context(), messages, func(rpc raft.RPC) { toRaft <- rpc }, testLogger())
 	select {
 	case <-answers:
 	case <-toRaft:
 		t.Error("the message of a second leader reaches Raft")
 	}
-	if err := f.reason(); err == nil || !strings.Contains(err.Error(), "two nodes led") {
+	if err := f.failure.Reason(); err == nil || !strings.Contains(err.Error(), "two nodes led") {
 		t.Errorf("the node stopped because of %v", err)
 	}
 	c.kill(f.id)
-	if _, err := Open(c.config(f.id)); err == nil || !strings.Contains(err.Error(), f.reason().Error()) {
+	if _, err := Open(c.config(f.id)); err == nil || !strings.Contains(err.Error(), f.failure.Reason().Error()) {
 		t.Errorf("the node is started again: %v", err)
 	}
 	if err := os.RemoveAll(filepath.Join(c.dir, f.id)); err != nil {

@@ -100,11 +100,11 @@ func BenchmarkVet(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	n := &Node{cfg: Config{Limits: turn.DefaultLimits()}}
+	l, commands := anyLevel(), []codec.Command{{Op: op}}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, err := n.fit(op); err != nil {
-			b.Fatal(err)
+		if v, f := l.Vet(commands); f != nil || len(v.Refused) > 0 {
+			b.Fatal(f, v.Refused)
 		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/peer"
-	"github.com/turnlog/turnlog/internal/raftlog"
 )
 
 // bootstrap gives an empty node the initial configuration as its first log
@@ -25,7 +24,7 @@ import (
 // lost, and the node must not start: it may have promised votes and entries of
 // which it now knows nothing.
 func (n *Node) bootstrap(ctx context.Context) error {
-	if n.cfg.Join || !n.blank() {
+	if n.cfg.Join || !n.data.Blank() {
 		return nil
 	}
 	initial := n.cfg.InitialCluster
@@ -48,16 +47,7 @@ func (n *Node) bootstrap(ctx context.Context) error {
 		return 1
 	})
 	n.log.Info("bootstrapping a new cluster", "servers", fmt.Sprint(initial))
-	n.stable.SetTerm(1)
-	return n.logs.StoreLog(&raft.Log{Index: 1, Term: 1, Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(c)})
-}
-
-// blank reports whether the node has no history. A term of 1 without a log is
-// what a bootstrap leaves that was cut short.
-func (n *Node) blank() bool {
-	return n.logs.LastDurable() == 0 && n.snaps.Position().Index == 0 && n.mark.Position() == (raftlog.Position{}) &&
-		n.stable.Promised() <= 1 &&
-		n.ident.Get().ClusterID == ""
+	return n.data.Bootstrap(c)
 }
 
 // askOthers reports whether another member of the initial configuration knows of
@@ -78,7 +68,7 @@ func (n *Node) askOthers(ctx context.Context, initial map[string]string) (exists
 			defer mu.Unlock()
 			switch {
 			case errors.As(e, &refusal):
-				err = fmt.Errorf("raftstore: node %s at %s rejects this node: %s", id, addr, refusal.Reason)
+				err = fmt.Errorf("node %s at %s rejects this node: %s", id, addr, refusal.Reason)
 			case e == nil && facts.ClusterID != "":
 				exists = true
 			}

@@ -36,7 +36,7 @@ func TestStaleOffsetsDoNotCount(t *testing.T) {
 		_ = c.leader().raft.Load().LeadershipTransferToServer("n1", raft.ServerAddress(c.addrs["n1"])).Error()
 	}
 	put(t, c.leader(), "s", "x")
-	ahead := time.Duration(n1.state.Clock()-time.Now().UnixMilli()) * time.Millisecond
+	ahead := time.Duration(n1.data.State.Clock()-time.Now().UnixMilli()) * time.Millisecond
 	if ahead > clustertime.Tolerated {
 		t.Errorf("cluster time is ahead by %v", ahead)
 	}
@@ -45,11 +45,12 @@ func TestStaleOffsetsDoNotCount(t *testing.T) {
 // wallTime is what makes wall time of a time, and may: none of it is for an interval. See
 // wallUses for the names.
 var wallTime = map[string]string{
-	"cmd/turnlog/internal/session/read.go: moment calls UnixMilli": "a time that a person asks for",
-	"client/session.go: unixMilli calls Unix":                      "a deadline that is sent",
-	"client/session.go: unixMilli calls UnixMilli":                 "a deadline that is sent",
-	"contract/badstores/damage.go: stamp calls UnixMilli":          "wrong on purpose",
-	"contract/clock_other.go: now calls UnixNano": "where no other clock is shared by " +
+	"cmd/turnlog/internal/backups/metrics.go: writeMetrics calls UnixMilli": "told to people",
+	"cmd/turnlog/internal/session/read.go: moment calls UnixMilli":          "a time that a person asks for",
+	"client/session.go: unixMilli calls Unix":                               "a deadline that is sent",
+	"client/session.go: unixMilli calls UnixMilli":                          "a deadline that is sent",
+	"contract/badstores/damage.go: stamp calls UnixMilli":                   "wrong on purpose",
+	"contract/internal/clock/clock_other.go: Now calls UnixNano": "where no other clock is shared by " +
 		"processes",
 	"internal/bench/background.go: startBackground calls UnixNano":          "a seed",
 	"internal/bench/etcd/main.go: main calls UnixNano":                      "a number that no earlier run had",

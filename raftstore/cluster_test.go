@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/membership"
 	"github.com/turnlog/turnlog/internal/ports"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -145,7 +146,7 @@ func (c *cluster) stop(id string) {
 // kill stops a node without any farewell.
 func (c *cluster) kill(id string) {
 	r := c.nodes[id]
-	r.fail(errKilled)
+	r.failure.Fail(errKilled)
 	<-r.done
 	delete(c.nodes, id)
 }
@@ -156,7 +157,7 @@ func (c *cluster) level() {
 	eventuallyTrue(c.t, "all logs end alike", func() bool {
 		ends := make(map[uint64]bool)
 		for _, r := range c.nodes {
-			ends[r.logs.LastDurable()] = true
+			ends[r.data.Log.LastDurable()] = true
 		}
 		return len(ends) == 1
 	})
@@ -198,7 +199,7 @@ func (c *cluster) leader() *running {
 	var leader *running
 	eventuallyTrue(c.t, "there is a leader", func() bool {
 		for _, r := range c.nodes {
-			if term, _ := r.lead.serves(); term != 0 {
+			if term, _ := r.lead.Serves(); term != 0 {
 				leader = r
 				return true
 			}
@@ -208,7 +209,8 @@ func (c *cluster) leader() *running {
 	return leader
 }
 
-// leadBy has leadership handed over until node id has it.
+// leadBy has leadership handed over until node id has it. TransferLeadership chooses by itself, and the
+// same node each time if all have as much.
 func (c *cluster) leadBy(id string) {
 	c.t.Helper()
 	eventuallyTrue(c.t, id+" leads", func() bool {
@@ -217,7 +219,12 @@ func (c *cluster) leadBy(id string) {
 			return true
 		}
 		c.ready()
-		_ = leader.TransferLeadership(c.t.Context()) // to whom, chance decides
+		release, err := leader.writes.proposer.Hold(c.t.Context())
+		if err != nil {
+			return false
+		}
+		defer release()
+		_ = transfer{leader.Node}.to(c.t.Context(), leader.raft.Load(), membership.Server{ID: id, Addr: c.addrs[id]})
 		return false
 	})
 }
@@ -330,14 +337,14 @@ func (c *cluster) sameHash() bool {
 	for id, r := range c.nodes {
 		passed := false
 		eventuallyTrue(c.t, id+" has hashed its state", func() bool {
-			i, _ := r.state.StateHash()
+			i, _ := r.data.State.StateHash()
 			passed = i < index && r.Stats().Snapshots.Installed > installed[id]
 			return i >= index || passed
 		})
 		if passed {
 			return false
 		}
-		if i, got := r.state.StateHash(); i != index || got != want {
+		if i, got := r.data.State.StateHash(); i != index || got != want {
 			c.t.Fatalf("state of %s at %d is %s, the leader's at %d is %s", id, i, got, index, want)
 		}
 	}
@@ -391,7 +398,7 @@ func TestThreeNodes(t *testing.T) {
 		if err != nil || st.ID == "" || len(st.Nodes) != 3 {
 			t.Fatalf("status %+v, %v", st, err)
 		}
-		if term, _ := c.leader().lead.serves(); st.Leader != c.leader().id || st.Term != term {
+		if term, _ := c.leader().lead.Serves(); st.Leader != c.leader().id || st.Term != term {
 			return false // a machine that is busy with other things may have ended a term
 		}
 		for _, n := range st.Nodes {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/internal/group"
 )
 
 // compact takes a snapshot whenever the log has grown enough since the last one.
@@ -27,10 +29,10 @@ func (n *Node) compact(ctx context.Context) {
 		case <-n.signals.flushed:
 			enough = n.cfg.Storage.CompactBytes / 4 * 3
 		}
-		if _, halted := n.state.Damage(); halted {
+		if _, halted := n.data.State.Damage(); halted {
 			continue // what is not flushed is needed
 		}
-		if !n.compactForSpace(time.Now()) && n.logs.IndexForTail(enough) <= n.snaps.Position().Index+1 {
+		if !n.compactForSpace(time.Now()) && n.data.Log.IndexForTail(enough) <= n.data.Snapshots.Position().Index+1 {
 			continue
 		}
 		if err := n.Snapshot(ctx); err != nil && ctx.Err() == nil {
@@ -39,17 +41,30 @@ func (n *Node) compact(ctx context.Context) {
 	}
 }
 
-// compactForSpaceEvery is how often a node compacts that is short of disk space.
+// compactForSpaceEvery is the shortest interval between compactions for disk space.
 const compactForSpaceEvery = 3 * time.Second
 
+// compactForSpace reports whether a snapshot would free disk space: by flushing changes, if the disk is short, or by
+// letting the log be truncated.
 func (n *Node) compactForSpace(now time.Time) bool {
-	applied, _ := n.state.Applied()
-	durable, _ := n.state.Durable()
-	return n.space.Short() != nil && applied > durable && now.Sub(n.stats.snapshots.ended()) > compactForSpaceEvery
+	if !n.space.Saving() || now.Sub(n.stats.snapshots.ended()) <= compactForSpaceEvery {
+		return false
+	}
+	applied, _ := n.data.State.Applied()
+	durable, _ := n.data.State.Durable()
+	worth := n.cfg.Storage.CompactBytes / 4
+	if n.space.Short() != nil {
+		if applied > durable {
+			return true
+		}
+		worth = 0
+	}
+	return applied > n.data.Snapshots.Position().Index &&
+		n.data.Log.IndexForTail(n.tailBytes()+worth) > n.data.Log.FirstDurable()
 }
 
-// Snapshot makes the state durable as of now and drops the log behind it but for
-// a tail of Config.Storage.TailBytes, or more while snapshots are sent.
+// Snapshot makes the present state durable, and drops the log before it, except for a tail of
+// Config.Storage.TailBytes, or more while snapshots are sent.
 func (n *Node) Snapshot(ctx context.Context) error {
 	r := n.raft.Load()
 	if r == nil {
@@ -57,33 +72,40 @@ func (n *Node) Snapshot(ctx context.Context) error {
 	}
 	settings := r.ReloadableConfig()
 	settings.TrailingLogs = 1 // so that what empties the log is never compaction
-	if tail, last := n.logs.IndexForTail(n.tailBytes()), n.logs.LastDurable(); tail < last {
+	if tail, last := n.data.Log.IndexForTail(n.tailBytes()), n.data.Log.LastDurable(); tail < last {
 		settings.TrailingLogs = last - tail + 1
 	}
 	if err := r.ReloadConfig(settings); err != nil {
-		return fmt.Errorf("raftstore: %w", err)
+		return fmt.Errorf("set how much of the log a snapshot keeps: %w", err)
 	}
 	began := time.Now()
-	err := await(ctx, eventually(r.Snapshot))
+	err := group.Await(ctx, eventually(r.Snapshot))
 	if errors.Is(err, raft.ErrNothingNewToSnapshot) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("raftstore: take a snapshot: %w", err)
+		return fmt.Errorf("take a snapshot: %w", err)
 	}
 	ended := time.Now()
 	n.stats.snapshots.add(ended.Sub(began), ended)
-	n.log.Info("snapshot taken", "index", n.snaps.Position().Index, "log_begins", n.logs.FirstDurable())
+	n.log.Info("snapshot taken", "index", n.data.Snapshots.Position().Index, "log_begins", n.data.Log.FirstDurable())
 	return nil
 }
+
+// leanTail returns how much log stays behind a snapshot, at most, on a disk that has better use for the space. Where
+// that is a small part of a segment, a log of two can be cut to one.
+func (n *Node) leanTail() int64 { return min(4<<20, n.cfg.Storage.SegmentBytes/4) }
 
 // tailBytes is how much log stays behind a snapshot.
 func (n *Node) tailBytes() int64 {
 	usual := n.cfg.Storage.TailBytes
-	if n.space.Short() != nil {
-		return min(usual, 4<<20) // space is needed more
+	if n.space.Saving() {
+		usual = min(usual, n.leanTail())
 	}
-	return n.snaps.Tail(usual)
+	if n.space.Short() != nil {
+		return usual
+	}
+	return n.data.Snapshots.Tail(usual)
 }
 
 // eventually makes a future of a call that blocks before it returns one.

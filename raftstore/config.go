@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/clustertime"
+	"github.com/turnlog/turnlog/internal/datadir"
 	"github.com/turnlog/turnlog/internal/diskspace"
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/propose"
@@ -33,9 +35,9 @@ type Config struct {
 	// Join makes an empty node wait until AddNode is called for it elsewhere.
 	Join bool
 
-	// HoldLevel, if set, keeps the cluster at that level, if it is not above it
-	// already, for as long as this node is a member: as nodes of the version before
-	// do, to which it can still go back then. Nil: the level rises when all can follow.
+	// HoldLevel, if set, keeps the cluster at that level, unless its level is already higher, as long
+	// as this node is a member. The node can then go back to the version that knows only that level.
+	// Nil: the level rises when all members support a higher one.
 	HoldLevel *turn.ClusterLevel
 
 	Limits    turn.Limits
@@ -45,7 +47,7 @@ type Config struct {
 	Calls     CallBounds
 	Storage   StorageBounds
 
-	Clock  Clock
+	Clock  clustertime.Clock
 	Logger *slog.Logger // nil: discard
 
 	unaware bool // for tests: of levels, as versions before them
@@ -89,6 +91,9 @@ type Consensus struct {
 	Lease     time.Duration // 400 ms without a majority end a leader's term
 	Commit    time.Duration // 50 ms: idle followers learn the commit index within twice this
 	RPC       time.Duration // 3 s for one exchange between nodes
+	// SnapshotStall, 10 s, is how long a node waits for more of a snapshot, or of another message that has begun,
+	// before it takes its sender to be gone.
+	SnapshotStall time.Duration
 	// MaxEntries and MaxBytes bound one replication message: 64 and 16 MiB.
 	MaxEntries int
 	MaxBytes   int
@@ -101,16 +106,15 @@ type CallBounds struct {
 	DrainWait   time.Duration // 5 s: how long a node that stops hands over and waits for its calls
 	MaxBytes    int           // 64 MiB of operations in this node's table
 	MaxCalls    int           // 32,768 of them; at most 65,536
-	// An entry of the log holds at most this many commands (1,024) and bytes
-	// (256 KiB), but for a single command that is larger. What waits is sent at
-	// once when no entry is on its way through Raft. While fewer than Depth are, it
-	// is sent when it comes to Overlap commands: an entry costs the same however
-	// few it holds.
+	// A log entry holds at most EntryCommands commands (1,024) and EntryBytes bytes (256 KiB), except
+	// for a single command that is larger. Waiting commands are sent at once if no entry is in flight.
+	// While fewer than Depth entries are in flight, they are sent once there are Overlap of them,
+	// because an entry costs the same however few commands it holds.
 	EntryCommands int
 	EntryBytes    int
 	Depth         int // 2
 	Overlap       int // 64
-	// ForwardDepth is how many batches may be on their way to the leader: 4.
+	// ForwardDepth is how many batches may be in flight to the leader: 4.
 	ForwardDepth int
 }
 
@@ -122,41 +126,33 @@ type StorageBounds struct {
 	TailBytes    int64 // 64 MiB of log stay behind a snapshot for followers that lag
 	SnapshotRate int64 // bytes a second that a snapshot is sent with: 128 MiB; negative: no bound
 	CheckEvery   time.Duration
-	// ReserveBytes of free space (64 MiB) are kept for what frees space: with less on
-	// a quorum of the disks, other operations are rejected until half as much again
-	// is free.
+	// ReserveBytes of free space (64 MiB) are reserved for operations that free space. With less on a
+	// majority of the disks, other operations are rejected until one and a half times as much is free.
 	ReserveBytes uint64
-	// FreeBytes returns the free space of a directory's disk, FreeFiles how many more
-	// files it can hold if that has a bound; default: statfs.
+	// FreeBytes returns the free space of a directory's disk; FreeFiles returns how many more files it
+	// can hold, if that is bounded. Default: statfs.
 	FreeBytes func(dir string) (uint64, error)
 	FreeFiles func(dir string) (n uint64, bounded bool, err error)
-	// A sync of the log that takes SlowSync (2 s) makes a leader have another node
-	// stand for election, one that takes StuckSync (30 s) makes the node stop.
+	// If a sync of the log takes SlowSync (2 s), a leader has another node stand for election. If it
+	// takes StuckSync (30 s), the node stops.
 	SlowSync, StuckSync time.Duration
 }
 
 func (c *Config) setDefaults() error {
-	if c.NodeID == "" || len(c.NodeID) > 64 {
-		return fmt.Errorf("raftstore: a node id has 1 to 64 bytes, this one has %d", len(c.NodeID))
-	}
-	if c.DataDir == "" {
-		return fmt.Errorf("raftstore: no data directory given")
+	if err := datadir.Valid(c.NodeID, c.DataDir, c.Log.Engine); err != nil {
+		return err
 	}
 	if addr, ok := c.InitialCluster[c.NodeID]; ok {
 		c.Peers.Advertise = cmp.Or(c.Peers.Advertise, addr)
 	} else if len(c.InitialCluster) > 0 && !c.Join {
-		return fmt.Errorf("raftstore: node %s is not part of the initial cluster; add it, or set Join", c.NodeID)
+		return fmt.Errorf("node %s is not part of the initial cluster; add it, or set Join", c.NodeID)
 	}
 	c.Peers.Addr = cmp.Or(c.Peers.Addr, c.Peers.Advertise, "127.0.0.1:7381")
-	c.Log.Engine = cmp.Or(c.Log.Engine, "wal")
-	if c.Log.Engine != "wal" && c.Log.Engine != "boltdb" {
-		return fmt.Errorf("raftstore: unknown log engine %q; use wal or boltdb", c.Log.Engine)
-	}
 	if c.Limits == (turn.Limits{}) {
 		c.Limits = turn.DefaultLimits()
 	}
 	if c.Clock == nil {
-		c.Clock = systemClock{}
+		c.Clock = clustertime.System{}
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -172,8 +168,17 @@ func (c *Consensus) setDefaults() {
 	c.Lease = cmp.Or(c.Lease, min(c.Heartbeat, 400*time.Millisecond))
 	c.Commit = cmp.Or(c.Commit, 50*time.Millisecond)
 	c.RPC = cmp.Or(c.RPC, 3*time.Second)
+	c.SnapshotStall = cmp.Or(c.SnapshotStall, 10*time.Second)
 	c.MaxEntries = cmp.Or(c.MaxEntries, 64)
 	c.MaxBytes = cmp.Or(c.MaxBytes, 16<<20)
+}
+
+// knownLevel is the highest level that this node's version knows.
+func (c *Config) knownLevel() turn.ClusterLevel {
+	if c.unaware {
+		return turn.Level0
+	}
+	return turn.NewestLevel
 }
 
 // maxAskTime bounds askTime.
@@ -195,7 +200,7 @@ func (c *CallBounds) setDefaults() error {
 	c.Overlap = cmp.Or(c.Overlap, 64)
 	c.ForwardDepth = cmp.Or(c.ForwardDepth, 4)
 	if c.MaxCalls > 1<<16 {
-		return fmt.Errorf("raftstore: at most 65,536 calls can be in flight, %d are configured", c.MaxCalls)
+		return fmt.Errorf("at most 65,536 calls can be in flight, %d are configured", c.MaxCalls)
 	}
 	return nil
 }
@@ -209,13 +214,11 @@ func (c *CallBounds) bounds() propose.Bounds {
 }
 
 func (c *StorageBounds) setDefaults() {
-	c.SegmentBytes = cmp.Or(c.SegmentBytes, 64<<20)
-	c.LogCache = cmp.Or(c.LogCache, 16<<20)
 	c.CompactBytes = cmp.Or(c.CompactBytes, 64<<20)
 	c.TailBytes = cmp.Or(c.TailBytes, 64<<20)
-	c.SnapshotRate = cmp.Or(c.SnapshotRate, 128<<20)
 	c.CheckEvery = cmp.Or(c.CheckEvery, time.Second)
 	c.ReserveBytes = cmp.Or(c.ReserveBytes, 64<<20)
+	c.SegmentBytes = cmp.Or(c.SegmentBytes, 64<<20)
 	if c.FreeBytes == nil {
 		c.FreeBytes = diskspace.FreeBytes
 	}

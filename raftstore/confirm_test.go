@@ -1,10 +1,7 @@
 package raftstore
 
 import (
-	"encoding/binary"
 	"testing"
-
-	"github.com/turnlog/turnlog/internal/peer"
 )
 
 // A node whose data may be an older copy confirms no read of a leader whose messages and votes it
@@ -21,18 +18,17 @@ func TestForgottenTermConfirmsNoRead(t *testing.T) {
 	} {
 		n := c.open("n1")
 		close(n.checked)
-		as.told.Incarnation = n.ident.Get().Incarnation
+		as.told.Incarnation = n.data.Identity.Get().Incarnation
 		if err := n.detector.Begin(t.Context(), says(t, as.told)); err != nil {
 			t.Fatal(err)
 		}
 		n.ballot.Ask(0)
-		question := make([]byte, 16)
-		n.ordered(peer.Request{Kind: kindConfirm, Payload: question}, func(answer []byte, err error) {
-			if err != nil || binary.LittleEndian.Uint64(answer[8:]) < as.want {
-				t.Errorf("%s: it says that it promised nothing after term %d, %v; want %d",
-					name, binary.LittleEndian.Uint64(answer[8:]), err, as.want)
-			}
-		})
+		if err := n.answers.Promises(); err != nil {
+			t.Fatal(err)
+		}
+		if promised := n.answers.Promised(); promised < as.want {
+			t.Errorf("%s: it says that it promised nothing after term %d; want %d", name, promised, as.want)
+		}
 		if err := n.Close(); err != nil {
 			t.Fatal(err)
 		}

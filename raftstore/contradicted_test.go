@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/datadir"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -16,11 +17,11 @@ import (
 // stops.
 func (c *cluster) contradict(r *running) error {
 	c.t.Helper()
-	applied, _ := r.state.Applied()
+	applied, _ := r.data.State.Applied()
 	done := make(chan struct{})
 	go func() { // as Raft's main loop, which does not go on
 		defer close(done)
-		_ = r.logs.DeleteRange(applied, math.MaxUint64)
+		_ = r.data.Log.DeleteRange(applied, math.MaxUint64)
 	}()
 	<-done
 	return c.ended(r)
@@ -38,16 +39,17 @@ func TestCommittedCutIsNotForgotten(t *testing.T) {
 	if _, err := Open(c.config(f.id)); err == nil || !strings.Contains(err.Error(), why.Error()) {
 		t.Fatalf("the node stopped because of %v; it is started again: %v", why, err)
 	}
-	for _, says := range []string{"add it again with an empty data directory", "delete the file " + contradictedName} {
+	for _, says := range []string{"add it again with an empty data directory",
+		"delete the file " + datadir.ContradictedName} {
 		if !strings.Contains(why.Error(), says) {
 			t.Errorf("it does not say %q: %v", says, why)
 		}
 	}
 	// It is removed, and added again with an empty directory.
-	c.change(func(l *running) error { return l.RemoveNode(t.Context(), f.id) })
+	c.change(func(l *running) error { return l.members.RemoveNode(t.Context(), f.id) })
 	c.wipe(f.id)
 	r := c.start(f.id, func(cfg *Config) { cfg.Join = true })
-	c.change(func(l *running) error { return l.AddNode(t.Context(), f.id, c.addrs[f.id]) })
+	c.change(func(l *running) error { return l.members.AddNode(t.Context(), f.id, c.addrs[f.id]) })
 	eventuallyTrue(t, "it has all", func() bool {
 		res, err := r.Query(t.Context(), &turn.Read{Key: key("s")}, turn.Consistency{})
 		return err == nil && len(res.Messages) == 1
@@ -64,14 +66,14 @@ func TestContradictedNodeStopsWhileItsDiskHangs(t *testing.T) {
 	c.level()
 	f := c.follower()
 	// Opening a pipe to write waits until it is read, as a disk that hangs does.
-	pipe := filepath.Join(c.dir, f.id, contradictedName+".tmp")
+	pipe := filepath.Join(c.dir, f.id, datadir.ContradictedName+".tmp")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- c.contradict(f) }()
 	select {
-	case <-f.failure.known:
+	case <-f.failure.Known():
 	case <-time.After(hang):
 		t.Error("the node goes on while its disk hangs")
 	}
@@ -98,7 +100,7 @@ func TestContradictedMajorityStartsAgain(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"n1", "n2"} {
-		if err := os.Remove(filepath.Join(c.dir, id, contradictedName)); err != nil {
+		if err := os.Remove(filepath.Join(c.dir, id, datadir.ContradictedName)); err != nil {
 			t.Fatal(err)
 		}
 		c.start(id)

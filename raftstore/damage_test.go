@@ -11,12 +11,12 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/turnlog/turnlog/internal/datadir"
 	"github.com/turnlog/turnlog/internal/identity"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/smallfile"
 	"github.com/turnlog/turnlog/internal/snapshot"
 	"github.com/turnlog/turnlog/internal/vote"
-	"github.com/turnlog/turnlog/turn"
 )
 
 func TestDamageIsRefusedWithAdvice(t *testing.T) {
@@ -45,7 +45,7 @@ func TestDamageIsRefusedWithAdvice(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return errors.Join(n.ident.LearnCluster("c"), n.Close())
+			return errors.Join(n.data.Identity.LearnCluster("c"), n.Close())
 		}
 		for range 2 {
 			if err := open(); err != nil {
@@ -83,12 +83,13 @@ func TestLostMarkerIsRefused(t *testing.T) {
 	for i := range uint64(10) {
 		entries = append(entries, &raft.Log{Index: i + 1, Term: 1, Type: raft.LogNoop})
 	}
-	if err := errors.Join(n.logs.StoreLogs(entries), n.logs.DeleteRange(1, 5)); err != nil {
+	if err := errors.Join(n.data.Log.StoreLogs(entries), n.data.Log.DeleteRange(1, 5)); err != nil {
 		t.Fatal(err)
 	}
-	n.stable.SetTerm(1)
+	n.data.Vote.SetTerm(1)
 	err = n.start(t.Context(), t.Context())
-	if err == nil || !strings.Contains(err.Error(), snapshot.MarkerName) || !strings.Contains(err.Error(), reseed) {
+	if err == nil || !strings.Contains(err.Error(), snapshot.MarkerName) ||
+		!strings.Contains(err.Error(), datadir.Reseed) {
 		t.Errorf("a log that begins with entry 6, and no snapshot: %v", err)
 	}
 }
@@ -101,7 +102,8 @@ func TestUnreleasedDirectoryIsRefused(t *testing.T) {
 	}
 	_, err := Open(Config{NodeID: "n1", DataDir: dir, Peers: Peers{Addr: "127.0.0.1:0"}})
 	names, _ := filepath.Glob(filepath.Join(dir, "*"))
-	if err == nil || !strings.Contains(err.Error(), "export the sessions") || strings.Contains(err.Error(), reseed) ||
+	if err == nil || !strings.Contains(err.Error(), "export the sessions") ||
+		strings.Contains(err.Error(), datadir.Reseed) ||
 		len(names) != 1 {
 		t.Errorf("%v; the directory has %q", err, names)
 	}
@@ -114,13 +116,13 @@ func TestForgottenTermIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer n.Close()
-	n.stable.SetTerm(6)
-	err = n.logs.StoreLogs([]*raft.Log{{Index: 1, Term: 7, Type: raft.LogNoop}})
+	n.data.Vote.SetTerm(6)
+	err = n.data.Log.StoreLogs([]*raft.Log{{Index: 1, Term: 7, Type: raft.LogNoop}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = n.start(t.Context(), t.Context())
-	if err == nil || !strings.Contains(err.Error(), vote.FileName) || !strings.Contains(err.Error(), reseed) {
+	if err == nil || !strings.Contains(err.Error(), vote.FileName) || !strings.Contains(err.Error(), datadir.Reseed) {
 		t.Errorf("an entry of term 7 on a node in term 6: %v", err)
 	}
 }
@@ -133,19 +135,11 @@ func TestForgottenTermOfALostEndIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer n.Close()
-	n.mark.Reached(raftlog.Position{Index: 4, Term: 7})
-	n.stable.SetTerm(6)
+	n.data.Mark.Reached(raftlog.Position{Index: 4, Term: 7})
+	n.data.Vote.SetTerm(6)
 	err = n.start(t.Context(), t.Context())
-	if err == nil || !strings.Contains(err.Error(), vote.FileName) || !strings.Contains(err.Error(), reseed) {
+	if err == nil || !strings.Contains(err.Error(), vote.FileName) || !strings.Contains(err.Error(), datadir.Reseed) {
 		t.Errorf("a mark of term 7 on a node in term 6: %v", err)
-	}
-}
-
-// A version number without a checksum may be damaged, too.
-func TestNewerMayBeDamage(t *testing.T) {
-	err := beyondRepair(turn.Errorf(turn.Newer, "the block file has version 9"))
-	if !turn.Is(err, turn.Newer) || !strings.Contains(err.Error(), reseed) {
-		t.Error(err)
 	}
 }
 
@@ -166,14 +160,14 @@ func TestIdentityVersions(t *testing.T) {
 			return regexp.MustCompile(`,\s+"crc32c": \d+`).ReplaceAllString(s,
 				"")
 		}, ""},
-		"checksum's name": {func(s string) string { return strings.Replace(s, "crc32c", "crC32c", 1) }, reseed},
-		"checksum lost":   {func(s string) string { return strings.Replace(s, "crc32c", "crc32d", 1) }, reseed},
+		"checksum's name": {func(s string) string { return strings.Replace(s, "crc32c", "crC32c", 1) }, datadir.Reseed},
+		"checksum lost":   {func(s string) string { return strings.Replace(s, "crc32c", "crc32d", 1) }, datadir.Reseed},
 		"version flipped": {func(s string) string { return strings.Replace(s, `"version": 1`, `"version": 9`, 1) },
-			reseed},
+			datadir.Reseed},
 		"newer": {newer, "run the newer turnlog"},
 	} {
 		dir := t.TempDir()
-		if _, err := identity.Open(dir, "n1", reseed, testLogger()); err != nil {
+		if _, err := identity.Open(dir, "n1", datadir.Reseed, testLogger()); err != nil {
 			t.Fatal(err)
 		}
 		path := filepath.Join(dir, identity.FileName)
@@ -184,7 +178,7 @@ func TestIdentityVersions(t *testing.T) {
 		if err := smallfile.WriteCopies(path, []byte(c.change(string(b)))); err != nil {
 			t.Fatal(err)
 		}
-		_, err = identity.Open(dir, "n1", reseed, testLogger())
+		_, err = identity.Open(dir, "n1", datadir.Reseed, testLogger())
 		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v", name, err)
 		}

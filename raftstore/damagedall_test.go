@@ -29,7 +29,7 @@ func (c *cluster) damagedRestart() {
 	}
 	for id, r := range c.nodes {
 		eventuallyTrue(c.t, id+" knows of its damage", func() bool {
-			damage, _ := r.state.Damage()
+			damage, _ := r.data.State.Damage()
 			return damage != nil
 		})
 	}
@@ -97,8 +97,8 @@ func TestDamagedLeaderWithoutABetterOneStays(t *testing.T) {
 func TestHaltedLeaderMakesWayForADamagedOne(t *testing.T) {
 	c := damagedEverywhere(t)
 	leader := c.leader()
-	damage, _ := leader.state.Damage()
-	leader.state.Halt(damage)
+	damage, _ := leader.data.State.Damage()
+	leader.data.State.Halt(damage)
 	eventuallyTrue(t, "another node leads", func() bool { return c.leader() != leader })
 	put(t, leader, "s5", "more")
 	if got := texts(t, leader, "s5", turn.Linearizable); got[len(got)-1] != "more" {
@@ -112,22 +112,9 @@ func TestUndamagedLeaderStays(t *testing.T) {
 	defer c.killAll()
 	leader := c.elect("n1")
 	c.ready()
-	_, term, _ := leader.raft.state()
+	_, term, _ := leader.raft.State()
 	repairCluster{leader.Node}.HandOver(t.Context())
-	if leads, now, _ := leader.raft.state(); !leads || now != term {
+	if leads, now, _ := leader.raft.State(); !leads || now != term {
 		t.Errorf("it led in term %d, and leads in term %d: %v", term, now, leads)
-	}
-}
-
-// Of the members with space and with a longer log, the least damaged one is to lead.
-func TestLeastDamagedTransferTarget(t *testing.T) {
-	better := []nodeStatus{{Last: 9}, {Last: 8}, {NoSpace: true, Last: 9}, {Damaged: true, Last: 10},
-		{Damaged: true, Halted: true, Last: 11}}
-	for i, s := range better {
-		for j, than := range better {
-			if s.leadsBetter(than) != (i < j) {
-				t.Errorf("%+v is to lead rather than %+v: %v", s, than, i >= j)
-			}
-		}
 	}
 }

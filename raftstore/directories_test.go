@@ -56,10 +56,10 @@ func TestAcknowledgementsAreRememberedWithoutAQuestion(t *testing.T) {
 	c := reserve(t, 2, w.option)
 	w.dropRequests("n2", c.addrs["n1"], true)
 	n1, n2 := c.start("n1"), c.start("n2")
-	eventuallyTrue(t, "n1 leads", func() bool { term, _ := n1.lead.serves(); return term != 0 })
+	eventuallyTrue(t, "n1 leads", func() bool { term, _ := n1.lead.Serves(); return term != 0 })
 	put(t, n1, "s", "a") // n2 acknowledges it
-	self := n2.ident.Get().Incarnation
-	applied, _ := n1.state.Applied()
+	self := n2.data.Identity.Get().Incarnation
+	applied, _ := n1.data.State.Applied()
 	if seen := n1.seen.Of("n2", self); seen.Index < applied || seen.Promised == 0 {
 		t.Errorf("n2 has acknowledged entry %d, and n1 remembers %+v", applied, seen)
 	}
@@ -76,19 +76,19 @@ func TestLateQuestionOfAReplacedDirectory(t *testing.T) {
 	c.elect("n1")
 	put(t, c.nodes["n1"], "s", "a")
 	before := c.nodes["n3"].facts()
-	c.change(func(leader *running) error { return leader.RemoveNode(t.Context(), "n3") })
+	c.change(func(leader *running) error { return leader.members.RemoveNode(t.Context(), "n3") })
 	c.ended(c.nodes["n3"])
 	c.wipe("n3")
 	n3 := c.start("n3", func(cfg *Config) { cfg.Join = true })
-	c.change(func(leader *running) error { return leader.AddNode(t.Context(), "n3", c.addrs["n3"]) })
+	c.change(func(leader *running) error { return leader.members.AddNode(t.Context(), "n3", c.addrs["n3"]) })
 	c.recordedAll()
 	put(t, c.nodes["n1"], "s", "b")
-	self := n3.ident.Get().Incarnation
+	self := n3.data.Identity.Get().Incarnation
 	for _, id := range []string{"n1", "n2"} {
 		r := c.nodes[id]
 		eventuallyTrue(t, id+" has seen something of n3", func() bool { return r.seen.Of("n3", self).Index > 0 })
 		seen := r.seen.Of("n3", self)
-		if _, err := r.answerSeen(before, []byte(`{"index":1,"term":1,"boot":7,"doubt":true}`)); err != nil {
+		if _, err := r.detector.Answer(before, []byte(`{"index":1,"term":1,"boot":7,"doubt":true}`)); err != nil {
 			t.Fatal(err)
 		}
 		if now := r.seen.Of("n3", self); now.Position().Before(seen.Position()) || now.Promised < seen.Promised {

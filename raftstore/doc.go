@@ -5,18 +5,21 @@
 //	r, err := n.Apply(ctx, &turn.Append{…})        // on any node
 //	r, err = n.Query(ctx, &turn.Read{…}, turn.Consistency{})
 //
-// Its parts are packages of their own: raftlog (the log), vote (term and vote), snapshot, propose
+// Its parts are packages of their own: datadir (what is on disk: raftlog, vote, snapshot, fsm), propose
 // (operations into the log), readindex (linearizable reads), peer (connections), ballot (what a node
 // does not vote for), rollback (older copies of its data), membership (which nodes may connect),
-// diskspace, staterepair. This package connects them, runs Raft, and owns leadership and changes of
-// the members. Only it, raftlog, ballot and snapshot import Raft.
+// diskspace, staterepair, levels (what may come into the log), requests (what nodes ask each other),
+// group (who the members are, and who leads), members (their changes). This package connects them, runs
+// Raft, and manages leadership. Only it, datadir, raftlog, ballot, snapshot, group and members import
+// Raft.
 //
 // # Promises
 //
-//   - Apply returns nil only after the operation is synced in the logs of a majority and applied. Its
-//     error says that the operation did not take place or, with turn.Unknown, that it may have.
-//   - Operations submitted to one node take effect in that order, each at most once, although they
-//     are sent again when a leader is lost.
+//   - Apply returns nil only after the operation was synced in the logs of a majority, and applied. An
+//     error means that the operation did not take place or, if it is turn.Unknown, that it may have
+//     taken place.
+//   - Operations submitted to one node take effect in the order of submission, each at most once,
+//     although they are sent again when a leader is lost.
 //   - Linearizable queries see every operation that was acknowledged by any node before they began.
 //   - A node that cannot trust its disk stops: Run returns the error. A node that lost its disk is
 //     rejected under its old name.
@@ -25,10 +28,10 @@
 // # Writes
 //
 // Submit encodes the operation and puts it into the table of calls. On the leader, the Proposer packs
-// what waits into one log entry and hands it to Raft (writes.go). On another node, the Forwarder
-// sends it unchanged to the leader's Proposer. When the state machine has applied the
-// entry (applier.go), its calls are resolved. Unresolved calls are sent again, under the same tags
-// and in the same order, after any failure in between; the state machine applies a tag once.
+// the waiting operations into one log entry and passes it to Raft (writes.go). On another node, the
+// Forwarder sends it unchanged to the leader's Proposer. When the state machine has applied the entry
+// (applier.go), its calls are resolved. Unresolved calls are sent again, under the same tags and in the
+// same order, after any failure in between; the state machine applies a tag once.
 //
 // # Reads
 //
@@ -68,7 +71,7 @@
 //   - Followers apply the end of their own log if a short message has a high commit index: see
 //     transport.go.
 //   - It accepts a server that lost its disk: see package membership.
-//   - Its futures may never resolve after a shutdown: see await.
+//   - Its futures may never resolve after a shutdown: see group.Await.
 //   - It continues after failed writes: see raftlog.Store.
 //   - It would change term and role concurrently with its main loop: see
 //     transport.SetHeartbeatHandler.
@@ -77,9 +80,9 @@
 // # Damage
 //
 // A leader sends again what a log lost at its end (raftlog.HighWater, packages ballot and rollback) or
-// because of damage before its end (logaside.go). Identity, snapshot marker, term and vote have second
-// copies (packages smallfile and vote). A damaged state is replaced with another member's. A damaged
-// log is not replaced with the engine boltdb, or if the other voters are no majority; the error says
-// how to seed the node again. The loss of a majority's disks, disks that falsely report syncs on a
-// majority, and nodes that lie are not tolerated.
+// because of damage before its end (datadir/logaside.go). Identity, snapshot marker, term and vote have
+// second copies (packages smallfile and vote). A damaged state is replaced with another member's. A
+// damaged log is replaced, too, except with the engine boltdb, or if the other voters are no majority:
+// then the error says how to seed the node again. The loss of a majority's disks, disks that falsely
+// report syncs on a majority, and nodes that lie are not tolerated.
 package raftstore

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/turnlog/turnlog/internal/datadir"
 	"github.com/turnlog/turnlog/internal/identity"
 	"github.com/turnlog/turnlog/internal/smallfile"
 )
@@ -16,7 +17,7 @@ import (
 // a vote to remember.
 func TestIdentityIsNotInvented(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := identity.Open(dir, "n1", reseed, testLogger()); err != nil {
+	if _, err := identity.Open(dir, "n1", datadir.Reseed, testLogger()); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, identity.FileName)
@@ -26,7 +27,8 @@ func TestIdentityIsNotInvented(t *testing.T) {
 	if err := os.Truncate(smallfile.SecondCopy(path), 20); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := identity.Open(dir, "n1", reseed, testLogger()); err == nil || !strings.Contains(err.Error(), reseed) {
+	if _, err := identity.Open(dir, "n1", datadir.Reseed, testLogger()); err == nil ||
+		!strings.Contains(err.Error(), datadir.Reseed) {
 		t.Errorf("one copy is missing, the other damaged: %v", err)
 	}
 	if known, err := identity.Exists(dir); !known || err != nil {

@@ -20,7 +20,7 @@ func TestForwardedBatchesKeepTheirPlaces(t *testing.T) {
 	full := false
 	in := propose.NewInbox(n.writes.proposer, func(cs []codec.Command) (propose.Vetted, *propose.Failure) {
 		if full {
-			return propose.Vetted{}, definite(turn.Errorf(turn.Overloaded, "too much is in flight"))
+			return propose.Vetted{}, propose.Definite(turn.Errorf(turn.Overloaded, "too much is in flight"))
 		}
 		return propose.Vetted{Fit: cs}, nil
 	})
@@ -73,7 +73,7 @@ func takes(t *testing.T, in *propose.Inbox, session, place, number uint64) bool 
 func TestForwardingSessionEndsWithTheTerm(t *testing.T) {
 	c := newCluster(t, 1)
 	n := c.leader()
-	in := propose.NewInbox(n.writes.proposer, n.vet)
+	in := propose.NewInbox(n.writes.proposer, n.levels.Vet)
 	if !takes(t, in, 1, 0, 1) {
 		t.Fatal("the first batch is not taken")
 	}

@@ -26,13 +26,14 @@ func TestMemberWithoutStateAwaitsTheLevel(t *testing.T) {
 	}()
 	go func() {
 		begun <- struct{}{}
-		_, err := n4.Query(t.Context(), &turn.Sessions{Namespace: key("").Namespace, Limit: 10, Labels: []turn.Label{{Name: "l", Value: "v"}}},
+		_, err := n4.Query(t.Context(), &turn.Sessions{Namespace: key("").Namespace, Limit: 10,
+			Labels: []turn.Label{{Name: "l", Value: "v"}}},
 			turn.Consistency{Level: turn.Linearizable})
 		results <- err
 	}()
 	<-begun
 	<-begun
-	c.change(func(l *running) error { return l.AddNode(t.Context(), "n4", c.addrs["n4"]) })
+	c.change(func(l *running) error { return l.members.AddNode(t.Context(), "n4", c.addrs["n4"]) })
 	for range cap(results) {
 		if err := <-results; err != nil {
 			t.Errorf("a member that waited for its state says: %v", err)
@@ -44,7 +45,8 @@ func TestMemberWithoutStateAwaitsTheLevel(t *testing.T) {
 func TestLevelIsNotGuessedWithoutALeader(t *testing.T) {
 	c := reserve(t, 1)
 	n1 := c.start("n1", func(cfg *Config) { cfg.Join, cfg.Calls.LeaderWait = true, 10*time.Millisecond })
-	_, err := n1.Apply(t.Context(), &turn.EditMessage{Key: key("s"), Message: turn.MessageRef{Seq: 1}, Data: []byte("b")})
+	_, err := n1.Apply(t.Context(), &turn.EditMessage{Key: key("s"), Message: turn.MessageRef{Seq: 1},
+		Data: []byte("b")})
 	if !turn.Is(err, turn.Unavailable) || !strings.Contains(err.Error(), "does not know at which level") {
 		t.Errorf("a node that waits to join says: %v", err)
 	}

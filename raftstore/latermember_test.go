@@ -45,8 +45,8 @@ func TestCopyFromBeforeAnotherMembershipLosesNothing(t *testing.T) {
 	never := func(cfg *Config) { cfg.Consensus.Heartbeat, cfg.Consensus.Election = 10*hang, 10*hang }
 	n2, n3 := c.start("n2", never), c.start("n3", never)
 	c.start("n4", never)
-	eventuallyTrue(t, "n3 hears what it has lost", func() bool { _, missing := n3.mark.Lost(); return missing })
-	if end, err := n2.logs.End(); err != nil || c.wouldVote("n3", "n2", end) {
+	eventuallyTrue(t, "n3 hears what it has lost", func() bool { _, missing := n3.data.Mark.Lost(); return missing })
+	if end, err := n2.data.Log.End(); err != nil || c.wouldVote("n3", "n2", end) {
 		t.Fatalf("n3 would vote for n2, which ends at %v, %v", end, err)
 	}
 	c.elect("n4")
@@ -54,7 +54,7 @@ func TestCopyFromBeforeAnotherMembershipLosesNothing(t *testing.T) {
 		eventuallyTrue(t, id+" has all writes",
 			func() bool { return slices.Equal(texts(t, r, "s", turn.Linearizable), []string{"a", "b"}) })
 	}
-	eventuallyTrue(t, "n3 votes again", func() bool { _, missing := n3.mark.Lost(); return !missing })
+	eventuallyTrue(t, "n3 votes again", func() bool { _, missing := n3.data.Mark.Lost(); return !missing })
 	c.sameState()
 }
 
@@ -63,10 +63,10 @@ func (c *cluster) replaced(old, by string) *running {
 	c.t.Helper()
 	c.addrs[by] = freeAddr(c.t)
 	c.start(by, func(cfg *Config) { cfg.Join = true })
-	c.change(func(l *running) error { return l.AddNode(c.t.Context(), by, c.addrs[by]) })
+	c.change(func(l *running) error { return l.members.AddNode(c.t.Context(), by, c.addrs[by]) })
 	c.recordedAll()
 	leader := c.elect(by)
-	c.change(func(l *running) error { return l.RemoveNode(c.t.Context(), old) })
+	c.change(func(l *running) error { return l.members.RemoveNode(c.t.Context(), old) })
 	c.kill(old) // a patient node takes its time to learn of its removal
 	delete(c.addrs, old)
 	c.recordedAll()

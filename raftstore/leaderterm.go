@@ -33,18 +33,18 @@ type leaderTerm struct {
 
 // beginTerm begins to lead in a term.
 func (n *Node) beginTerm(ctx context.Context, term uint64) *leaderTerm {
-	others, _ := n.raft.voters()
-	clock := clustertime.NewSource(n.cfg.Clock, n.state.Clock(), n.askClocks(ctx, others))
+	others, _ := n.raft.Voters()
+	clock := clustertime.NewSource(n.cfg.Clock, n.data.State.Clock(), n.askClocks(ctx, others))
 	lt := &leaderTerm{
-		Term:  propose.NewTerm(term, leaderLog{n.raft.Load()}, func() int64 { return clock.Now(n.state.Clock()) }),
+		Term:  propose.NewTerm(term, leaderLog{n.raft.Load()}, func() int64 { return clock.Now(n.data.State.Clock()) }),
 		clock: clock,
 		done:  make(chan struct{}),
 	}
 	n.log.Info("leading", "term", term)
 	ctx, lt.stopDuties = context.WithCancel(ctx)
-	first, wait, err := n.internalBatch(&codec.Epoch{ClusterID: identity.RandomID()})
+	first, wait, err := n.writes.internalBatch(&codec.Epoch{ClusterID: identity.RandomID()})
 	if err != nil {
-		n.fail(err)
+		n.failure.Fail(err)
 		close(lt.done)
 		return lt
 	}
@@ -69,7 +69,7 @@ func (n *Node) endTerm(lt *leaderTerm) (over bool) {
 		n.log.Info("leading no more", "term", lt.Number)
 	default:
 	}
-	n.lead.setServing(0) // the duties may have begun to serve when they were stopped
+	n.lead.SetServing(0) // the duties may have begun to serve when they were stopped
 	return over
 }
 
@@ -88,16 +88,16 @@ func (n *Node) serveTerm(ctx context.Context, lt *leaderTerm, epoch func(context
 		n.signals.roleChanged.Notify()
 		return
 	}
-	n.logs.Lead(lt.Number, n.raft.latest())
-	n.lead.setServing(lt.Number)
+	n.data.Log.Lead(lt.Number, n.raft.Latest())
+	n.lead.SetServing(lt.Number)
 	var members time.Time // when to look after them next
 	for {
 		if now := time.Now(); now.After(members) {
 			members = now.Add(2 * time.Second)
-			if !n.members.recordMembers(ctx, lt.Term) {
+			if !n.members.Record(ctx, lt.Term) {
 				members = now
 			}
-			n.raiseLevel(ctx, lt.Term)
+			n.levels.Raise(ctx, n.writes.proposeIn(lt.Term))
 		}
 		n.tickIfDue(ctx, lt)
 		select {
@@ -115,7 +115,7 @@ const tickEvery = 100 * time.Millisecond
 // that is set later is noticed in time, too, if it is tickEvery away.
 func (n *Node) untilDue(lt *leaderTerm) time.Duration {
 	// In milliseconds as long as it may be too many for a Duration.
-	left := n.state.NextDue() - lt.clock.Now(n.state.Clock())
+	left := n.data.State.NextDue() - lt.clock.Now(n.data.State.Clock())
 	if left <= 0 {
 		return tickEvery // there is none, or it could not be dealt with
 	}
@@ -125,26 +125,16 @@ func (n *Node) untilDue(lt *leaderTerm) time.Duration {
 // tickIfDue carries the cluster time into the log if something waits for it.
 func (n *Node) tickIfDue(ctx context.Context, lt *leaderTerm) {
 	for ctx.Err() == nil {
-		due := n.state.NextDue()
-		if due == 0 || lt.clock.Now(n.state.Clock()) < due {
+		due := n.data.State.NextDue()
+		if due == 0 || lt.clock.Now(n.data.State.Clock()) < due {
 			return
 		}
-		if _, err := n.propose(ctx, lt.Term, &codec.Tick{}); err != nil {
+		if _, err := n.writes.propose(ctx, lt.Term, &codec.Tick{}); err != nil {
 			return
 		}
 		n.stats.ticks.Add(1)
 	}
 }
-
-// Clock tells the time. Now's monotonic reading is what intervals are measured
-// with; its wall reading is used only when a leader's term begins.
-type Clock interface {
-	Now() time.Time
-}
-
-type systemClock struct{}
-
-func (systemClock) Now() time.Time { return time.Now() }
 
 // clockTime is how long a new leader waits for the others to tell what their clocks
 // show. That can take as long as it takes to find out that one of them is down.

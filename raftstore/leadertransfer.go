@@ -3,6 +3,7 @@ package raftstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,11 +12,12 @@ import (
 
 	"github.com/turnlog/turnlog/internal/membership"
 	"github.com/turnlog/turnlog/internal/propose"
+	"github.com/turnlog/turnlog/internal/requests"
 	"github.com/turnlog/turnlog/internal/signal"
 )
 
-// TransferLeadership makes this node, if it leads, hand over to the voter that
-// is furthest along. Nothing is proposed meanwhile.
+// TransferLeadership makes this node, if it leads, transfer leadership to the voter with the longest
+// log. Meanwhile, the node proposes nothing.
 func (n *Node) TransferLeadership(ctx context.Context) error {
 	r := n.raft.Load()
 	if r == nil || r.State() != raft.Leader {
@@ -62,7 +64,7 @@ func (t transfer) to(ctx context.Context, r *raft.Raft, target membership.Server
 	t.node.stats.transfers.Add(1)
 	t.node.signals.roleChanged.Notify()
 	for {
-		serving, changed := t.node.lead.serves()
+		serving, changed := t.node.lead.Serves()
 		if serving != term || !signal.Wait(ctx, changed, 0) {
 			return nil
 		}
@@ -89,70 +91,83 @@ func (t transfer) untilEqual(ctx context.Context, r *raft.Raft, id string) error
 // It asks only the others: this node's state is locked for as long as its disk takes to read what an
 // entry needs, and a leader whose disk hangs is to give way.
 func (t transfer) target(ctx context.Context) (target membership.Server, ok bool) {
-	return t.targetWithin(ctx, someUnread)
+	return t.targetWithin(ctx, requests.SomeUnread)
 }
 
 // targetWithin returns the best transfer target with no more harm than that.
-func (t transfer) targetWithin(ctx context.Context, most harm) (target membership.Server, ok bool) {
-	var best nodeStatus
-	for _, s := range t.node.raft.configuration() {
+func (t transfer) targetWithin(ctx context.Context, most requests.Harm) (target membership.Server, ok bool) {
+	return t.ask(ctx).best(most)
+}
+
+// ask returns what the other voters that answer say of themselves, in the configuration's order.
+func (t transfer) ask(ctx context.Context) (heard answers) {
+	var wg sync.WaitGroup
+	for _, s := range t.node.raft.Configuration() {
 		if !s.Voter || s.ID == t.node.id {
 			continue
 		}
-		st, err := t.node.statusOf(ctx, s.ID)
-		if err == nil && st.harm() <= most && st.Role != roleRecovering && (!ok || st.leadsBetter(best)) {
-			target, ok, best = s, true, st
+		a := &answer{Server: s}
+		heard = append(heard, a)
+		wg.Go(func() { a.Status, a.err = t.node.statusOf(ctx, s.ID) })
+	}
+	wg.Wait()
+	return slices.DeleteFunc(heard, func(a *answer) bool { return a.err != nil })
+}
+
+// answer is what a voter says of itself.
+type answer struct {
+	membership.Server
+	requests.Status
+	err error
+}
+
+type answers []*answer
+
+func (heard answers) best(most requests.Harm) (target membership.Server, ok bool) {
+	var best requests.Status
+	for _, a := range heard {
+		if a.Harm() <= most && a.Role != requests.RoleRecovering && (!ok || a.LeadsBetter(best)) {
+			target, ok, best = a.Server, true, a.Status
 		}
 	}
 	return target, ok
 }
 
-// leadsBetter reports whether a voter is a better transfer target than another one.
-func (s nodeStatus) leadsBetter(than nodeStatus) bool {
-	switch {
-	case s.harm() != than.harm():
-		return s.harm() < than.harm()
-	case s.NoSpace != than.NoSpace:
-		return than.NoSpace
-	}
-	return s.Last > than.Last
-}
-
-// harm is what damage to a node's state keeps it from.
-type harm uint8
-
-const (
-	unharmed    harm = iota
-	someUnread       // reading what is in damaged blocks
-	allUnserved      // everything
-)
-
-func (s nodeStatus) harm() harm {
-	switch {
-	case s.Halted:
-		return allUnserved
-	case s.Damaged:
-		return someUnread
-	}
-	return unharmed
+// leadSince reports whether one of the voters leads in a later term.
+func (heard answers) leadSince(term uint64) bool {
+	return slices.ContainsFunc(heard, func(a *answer) bool { return a.Term > term && a.Role == "leader" })
 }
 
 // force has the transfer target stand for election although something is in flight here
 // that may never end. What was sent to the others is in that node's log, and calls
 // without an outcome are sent again, to the new leader.
+//
+// Another voter may lead in a later term: while its disk hangs, Raft does not learn of it from the messages of that
+// leader, and one more election would depose it. So none is called either if ctx ends before all voters were asked.
 func (t transfer) force(ctx context.Context) error {
-	target, ok := t.target(ctx)
-	if !ok {
-		return unavailable("no other voter can be reached")
-	}
-	if !t.node.raft.leads() {
+	r := t.node.raft.Load()
+	if r == nil {
 		return propose.NotLeader().Err
+	}
+	term := r.CurrentTerm()
+	heard := t.ask(ctx)
+	target, ok := heard.best(requests.SomeUnread)
+	switch {
+	case r.State() != raft.Leader || r.CurrentTerm() != term || heard.leadSince(term):
+		return propose.NotLeader().Err
+	case ctx.Err() != nil:
+		return unavailable("leadership was not transferred: not all voters were asked in time: %v", ctx.Err())
+	case !ok:
+		return unavailable("no other voter can be reached")
 	}
 	return t.callElection(target.ID, target.Addr)
 }
 
-// callElection has a node stand for election at once.
+// callElection has a voter stand for election at once. It may have lost its vote since it was chosen.
 func (t transfer) callElection(id, addr string) error {
+	if s, _ := t.node.raft.Configuration().Find(id); !s.Voter {
+		return fmt.Errorf("node %s has no vote any more", id)
+	}
 	req := &raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}}
 	return t.node.trans.TimeoutNow(raft.ServerID(id), raft.ServerAddress(addr), req, &raft.TimeoutNowResponse{})
 }
@@ -166,10 +181,10 @@ func (n *Node) watchDisk(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for {
-		took := n.logs.Appending()
-		switch leading, _, _ := n.raft.state(); {
+		took := n.data.Log.Appending()
+		switch leading, _, _ := n.raft.State(); {
 		case took > s.StuckSync:
-			n.fail(fmt.Errorf("raftstore: a write to the log has not ended for %v: the disk seems to hang",
+			n.failure.Fail(fmt.Errorf("a write to the log has not ended for %v: the disk seems to hang",
 				took.Round(time.Second)))
 		case took > s.SlowSync && leading && handing.CompareAndSwap(false, true):
 			n.log.Warn("the disk is slow; transferring leadership", "sync_takes", took)

@@ -17,7 +17,7 @@ func TestHandOverFromAnyNode(t *testing.T) {
 	for range 3 {
 		c.ready()
 		before := c.leader().id
-		if err := c.follower().HandOver(t.Context()); err != nil {
+		if err := c.follower().members.HandOver(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		eventuallyTrue(t, "another node leads", func() bool { return c.leader().id != before })
@@ -79,8 +79,8 @@ func TestTransferTargetIsNotRecovering(t *testing.T) {
 			return !slices.ContainsFunc(c.running(),
 				func(o *simNode) bool { return o.raft.Load().LastIndex() != leader.raft.Load().LastIndex() })
 		})
-		end := n.mark.Position()
-		if err := n.mark.NoteLoss(raftlog.Loss{Had: raftlog.Position{Index: end.Index + 1000,
+		end := n.data.Mark.Position()
+		if err := n.data.Mark.NoteLoss(raftlog.Loss{Had: raftlog.Position{Index: end.Index + 1000,
 			Term: end.Term}}); err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestTransferTargetIsNotRecovering(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.within(5*time.Second, n.id+" has an entry of the next term",
-			func() bool { _, missing := n.mark.Lost(); return !missing })
+			func() bool { _, missing := n.data.Mark.Lost(); return !missing })
 		c.recover()
 		c.sameState()
 		c.close()
@@ -113,5 +113,9 @@ func TestNodeThatLeadsNoMoreCallsNoElection(t *testing.T) {
 	}
 	if err := (transfer{follower.Node}).force(t.Context()); turn.KindOf(err) != turn.Unavailable {
 		t.Errorf("a follower handed over by force: %v", err)
+	}
+	term, _ := leader.lead.Serves()
+	if heard := (transfer{follower.Node}).ask(t.Context()); !heard.leadSince(term-1) || heard.leadSince(term) {
+		t.Errorf("a leader of term %d has been replaced by one of term %d, and by nothing else", term-1, term)
 	}
 }

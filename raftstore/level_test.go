@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/requests"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -42,7 +43,7 @@ func (c *cluster) keepsLevel(want turn.ClusterLevel, why string) {
 		cl, err := r.Cluster(c.t.Context())
 		return r.Level() != want || err == nil && strings.Contains(strings.Join(cl.LevelWaitsFor(), "; "), why)
 	})
-	r.raiseLevel(c.t.Context(), nil)
+	r.levels.Raise(c.t.Context(), r.writes.proposeIn(nil))
 	if got := r.Level(); got != want {
 		c.t.Errorf("the level is %d, want %d: %s", got, want, why)
 	}
@@ -62,7 +63,7 @@ func TestNewClusterIsAtTheNewestLevel(t *testing.T) {
 				t.Errorf("the cluster is described as %+v, %v", cl, err)
 			}
 			for _, r := range c.nodes {
-				if err := r.state.Flush(t.Context()); err != nil {
+				if err := r.data.State.Flush(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -106,12 +107,12 @@ func TestLeaderHoldsTheLevel(t *testing.T) {
 func (c *cluster) startGated() (n1 *running, open func()) {
 	c.t.Helper()
 	n := c.open("n1")
-	if !n.members.levelGate.enter(c.t.Context()) {
+	if !n.levels.Joining.Enter(c.t.Context()) {
 		c.t.Fatal("the gate is closed")
 	}
 	n1 = c.run(n)
 	c.leader()
-	return n1, n.members.levelGate.leave
+	return n1, n.levels.Joining.Leave
 }
 
 // A learner will vote: it counts.
@@ -142,7 +143,7 @@ func TestNodeBelowTheLevelIsRefused(t *testing.T) {
 	c.addrs["n4"] = addr
 	joining := c.start("n4", unaware, func(cfg *Config) { cfg.Join = true })
 	eventuallyTrue(t, "a node below the level is refused", func() bool {
-		err := c.leader().AddNode(t.Context(), "n4", addr)
+		err := c.leader().members.AddNode(t.Context(), "n4", addr)
 		if err == nil {
 			t.Fatal("a node below the level joins")
 		}
@@ -171,9 +172,8 @@ func TestNoNodeJoinsWhileTheLevelRises(t *testing.T) {
 	n1, open := c.startGated()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	n1.raiseLevel(ctx, nil)
-	if err := n1.members.addLearner(ctx, n1.writes.proposer.Current(),
-		change{ID: "n2", Addr: "127.0.0.1:1"}); err == nil ||
+	n1.levels.Raise(ctx, n1.writes.proposeIn(nil))
+	if err := n1.members.Make(ctx, requests.Change{Kind: requests.Add, ID: "n2", Addr: "127.0.0.1:1"}); err == nil ||
 		!strings.Contains(err.Error(), "level") {
 		t.Errorf("a node joins beside another: %v", err)
 	}
@@ -184,18 +184,18 @@ func TestNoNodeJoinsWhileTheLevelRises(t *testing.T) {
 	c.atLevel(turn.NewestLevel)
 }
 
-// The level does not rise before each member is recorded: see recordedAlone.
+// The level does not rise before each member is recorded: see recordedOnlyVoter in datadir.
 func TestLevelWaitsForRecords(t *testing.T) {
 	c := reserve(t, 1)
 	n1, open := c.startGated()
 	c.recordedAll()
-	if _, err := n1.propose(t.Context(), n1.writes.proposer.Current(),
+	if _, err := n1.writes.propose(t.Context(), n1.writes.proposer.Current(),
 		&codec.Member{ID: "n1", Remove: true}); err != nil {
 		t.Fatal(err)
 	}
 	open()
-	n1.raiseLevel(t.Context(), n1.writes.proposer.Current())
-	if n1.Level() > turn.Level0 && n1.recorded("n1") == "" { // the leader may have recorded it meanwhile
+	n1.levels.Raise(t.Context(), n1.writes.proposeIn(n1.writes.proposer.Current()))
+	if n1.Level() > turn.Level0 && n1.data.Recorded("n1") == "" { // the leader may have recorded it meanwhile
 		t.Error("the level has risen, and the member is not recorded")
 	}
 	c.atLevel(turn.NewestLevel)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/turnlog/turnlog/internal/datadir"
 	"github.com/turnlog/turnlog/internal/identity"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/vfs"
@@ -44,7 +45,10 @@ func rotLog(t *testing.T, dir string) {
 // healed waits until a node with a new log has again what the old one had.
 func (c *cluster) healed(r *running) {
 	c.t.Helper()
-	eventuallyTrue(c.t, r.id+" has again what it had", func() bool { _, missing := r.mark.Lost(); return !missing })
+	eventuallyTrue(c.t, r.id+" has again what it had", func() bool {
+		_, missing := r.data.Mark.Lost()
+		return !missing
+	})
 	eventuallyTrue(c.t, "the damaged log is gone", func() bool {
 		_, err := os.Stat(filepath.Join(c.dir, r.id, raftlog.DamagedName))
 		return errors.Is(err, os.ErrNotExist)
@@ -104,7 +108,7 @@ func TestDamagedLogIsReplaced(t *testing.T) {
 				others := c.leader()
 				writes := startWriters(t, "w", 3, func(int, int) *running { return others })
 				n := c.open(id)
-				if l, missing := n.mark.Lost(); !missing || l.Doubt == 0 {
+				if l, missing := n.data.Mark.Lost(); !missing || l.Doubt == 0 {
 					t.Errorf("the node that lost its log believes that it lacks %v", l)
 				}
 				r := c.run(n)
@@ -126,7 +130,7 @@ func TestDamagedLogLosesNothing(t *testing.T) {
 	w := newWires()
 	c := newCluster(t, 3, w.option)
 	divided(c, w, c.recordedAll)
-	mark := c.nodes["n2"].mark.Position()
+	mark := c.nodes["n2"].data.Mark.Position()
 	c.killBoth()
 	rotLog(t, filepath.Join(c.dir, "n2"))
 	lostEntry(c, w, mark, true)
@@ -149,7 +153,7 @@ func TestDamageOfCompactedEntries(t *testing.T) {
 			dir := filepath.Join(c.dir, id)
 			rotEntry(t, dir, 10)
 			n := c.open(id)
-			if l, missing := n.mark.Lost(); missing {
+			if l, missing := n.data.Mark.Lost(); missing {
 				t.Errorf("the node believes that it lacks %v", l)
 			}
 			r := c.run(n)
@@ -225,7 +229,7 @@ func TestDamagedLogWithoutOthersIsRefused(t *testing.T) {
 // markLoss reads what the mark of a node that is down says.
 func markLoss(t *testing.T, dir string) (raftlog.Loss, bool) {
 	t.Helper()
-	i, err := identity.Open(dir, filepath.Base(dir), reseed, testLogger())
+	i, err := identity.Open(dir, filepath.Base(dir), datadir.Reseed, testLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +254,7 @@ func TestDamagedLogAfterRemovalsIsRefused(t *testing.T) {
 				put(t, c.leader(), "s", fmt.Sprintf("%d %01000d", i, 0))
 			}
 			for _, id := range ids(3)[left:] {
-				c.change(func(leader *running) error { return leader.RemoveNode(t.Context(), id) })
+				c.change(func(leader *running) error { return leader.members.RemoveNode(t.Context(), id) })
 				if err := c.ended(c.nodes[id]); !errors.Is(err, ErrRemoved) {
 					t.Fatalf("the removed node ends with: %v", err)
 				}
@@ -266,7 +270,7 @@ func TestDamagedLogAfterRemovalsIsRefused(t *testing.T) {
 			n, err := Open(c.config("n1"))
 			if err == nil {
 				defer n.Close()
-				t.Fatalf("it opens, and waits for those of %v", n.lastServers(n.logs.LastServers))
+				t.Fatalf("it opens, and waits for those of %v", n.data.LastServers())
 			}
 			if !strings.Contains(err.Error(),
 				fmt.Sprintf("of %d voters, as far as is known, %d are other nodes", left, left-1)) {

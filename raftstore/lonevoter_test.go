@@ -22,12 +22,13 @@ import (
 func TestTheOnlyVoterLeadsAtOnce(t *testing.T) {
 	for name, closed := range map[string]string{"open": "", "closed": "it is a test's"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)
 			}
 			n, err := Open(Config{NodeID: "n1", DataDir: t.TempDir(), Peers: Peers{Listener: l, Closed: closed},
-				Consensus: Consensus{Heartbeat: time.Hour}, Calls: CallBounds{LeaderWait: 20 * time.Second}})
+				Consensus: Consensus{Heartbeat: time.Hour}, Calls: CallBounds{LeaderWait: 10 * time.Second}})
 			if err != nil {
 				t.Fatal(err)
 			}

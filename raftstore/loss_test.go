@@ -31,7 +31,7 @@ func (c *cluster) wouldVote(voter, candidate string, end raftlog.Position) bool 
 	messages <- raft.RPC{Command: req, RespChan: answers}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	go r.ballot.Pass(ctx, messages, r.trans.rpcs, r.log)
+	go r.ballot.Pass(ctx, messages, func(rpc raft.RPC) { r.trans.hand(ctx, rpc) }, r.log)
 	resp := (<-answers).Response.(*raft.RequestPreVoteResponse)
 	return resp.Granted
 }
@@ -55,8 +55,8 @@ func divided(c *cluster, w *wires, before func()) {
 	c.isolate(w, "n3", []string{"n1", "n2"}, true)
 	c.leadBy("n1")
 	put(c.t, c.nodes["n1"], "s", "b")
-	last := c.nodes["n1"].logs.LastDurable()
-	eventuallyTrue(c.t, "n2 has the last entry", func() bool { return c.nodes["n2"].logs.LastDurable() == last })
+	last := c.nodes["n1"].data.Log.LastDurable()
+	eventuallyTrue(c.t, "n2 has the last entry", func() bool { return c.nodes["n2"].data.Log.LastDurable() == last })
 }
 
 func (c *cluster) killBoth() {
@@ -71,14 +71,17 @@ func lostEntry(c *cluster, w *wires, mark raftlog.Position, doubt bool) {
 	c.isolate(w, "n3", []string{"n1", "n2"}, false)
 	n2, n3 := c.start("n2"), c.nodes["n3"]
 	c.asked("n2")
-	if _, missing := n2.mark.Lost(); !missing && !doubt {
+	if _, missing := n2.data.Mark.Lost(); !missing && !doubt {
 		c.t.Fatal("n2 does not know that it lost entries")
 	}
-	eventuallyTrue(c.t, "n2 hears that it lost entries", func() bool { _, missing := n2.mark.Lost(); return missing })
-	if end, err := n3.logs.End(); err != nil || c.wouldVote("n2", "n3", end) {
+	eventuallyTrue(c.t, "n2 hears that it lost entries", func() bool {
+		_, missing := n2.data.Mark.Lost()
+		return missing
+	})
+	if end, err := n3.data.Log.End(); err != nil || c.wouldVote("n2", "n3", end) {
 		c.t.Fatalf("n2 would vote for n3, which ends at %v, %v", end, err)
 	}
-	l, _ := n2.mark.Lost()
+	l, _ := n2.data.Mark.Lost()
 	if (l.Doubt > 0) != doubt {
 		c.t.Fatalf("n2 lost %v", l)
 	}
@@ -97,7 +100,7 @@ func lostEntry(c *cluster, w *wires, mark raftlog.Position, doubt bool) {
 		eventuallyTrue(c.t, id+" has all writes",
 			func() bool { return slices.Equal(texts(c.t, c.nodes[id], "s", turn.Linearizable), []string{"a", "b"}) })
 	}
-	eventuallyTrue(c.t, "n2 votes again", func() bool { _, missing := n2.mark.Lost(); return !missing })
+	eventuallyTrue(c.t, "n2 votes again", func() bool { _, missing := n2.data.Mark.Lost(); return !missing })
 	c.ready()
 	c.sameState()
 }
@@ -112,7 +115,7 @@ func TestRotInTheLastBatchLosesNothing(t *testing.T) {
 		}
 	})
 	divided(c, w, func() {})
-	mark := c.nodes["n2"].mark.Position()
+	mark := c.nodes["n2"].data.Mark.Position()
 	disk = disk.Kill() // as it is now; what Close still writes is not seen
 	c.killBoth()
 	rotLastBatch(t, disk, filepath.Join(c.dir, "n2", raftlog.WALName))
@@ -161,7 +164,7 @@ func markOf(t *testing.T, dir string) raftlog.Position {
 		t.Fatal(err)
 	}
 	defer n.Close()
-	return n.mark.Position()
+	return n.data.Mark.Position()
 }
 
 // An older copy of a node's log is put back, and nothing else.
@@ -182,7 +185,7 @@ func TestOlderCopyOfTheLogLosesNothing(t *testing.T) {
 	if err := os.CopyFS(now, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
-	mark := c.nodes["n2"].mark.Position()
+	mark := c.nodes["n2"].data.Mark.Position()
 	c.killBoth()
 	restore(t, now, dir)
 	restore(t, aside, filepath.Join(dir, raftlog.WALName))
@@ -200,7 +203,7 @@ func TestOlderCopyOfANodeLosesNothing(t *testing.T) {
 		put(t, c.leader(), "other", "x")
 		c.level()
 		n3 := c.nodes["n3"]
-		end := n3.mark.Position()
+		end := n3.data.Mark.Position()
 		eventuallyTrue(t, "n3 has seen n2 farther than the copy",
 			func() bool { return !n3.seen.Last("n2").Position().Before(end) })
 	})
@@ -268,7 +271,7 @@ func TestRollingBackupIsRestored(t *testing.T) {
 		c.copied(id, "", filepath.Join(aside, id))
 		put(t, c.leader(), "s", "after "+id)
 		c.level()
-		end := c.nodes[id].mark.Position()
+		end := c.nodes[id].data.Mark.Position()
 		eventuallyTrue(t, "the others have seen more of "+id+" than its copy has", func() bool {
 			for o, n := range c.nodes {
 				if o != id && n.seen.Last(id).Position().Before(end) {

@@ -23,19 +23,21 @@ func TestLostEndOfTheLastMemberIsRefused(t *testing.T) {
 	c.leaveAlone("n1")
 	n1 := c.leader()
 	put(t, n1, "s", "b")
-	if err := n1.state.Flush(t.Context()); err != nil {
+	if err := n1.data.State.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	c.kill("n1")
 	restore(t, aside, filepath.Join(dir, raftlog.WALName))
 	for range 2 { // the second time it knows of the loss from before
 		n1 = c.start("n1")
-		eventuallyTrue(t, "it stops, or runs", func() bool { return n1.reason() != nil || n1.raft.Load() != nil })
-		if n1.reason() == nil {
-			t.Fatalf("it waits for the members that its log names: %v", n1.raft.configuration())
+		eventuallyTrue(t, "it stops, or runs", func() bool {
+			return n1.failure.Reason() != nil || n1.raft.Load() != nil
+		})
+		if n1.failure.Reason() == nil {
+			t.Fatalf("it waits for the members that its log names: %v", n1.raft.Configuration())
 		}
 		err := c.ended(n1)
-		if err == nil || !strings.Contains(err.Error(), "no other node has it") ||
+		if err == nil || !strings.Contains(err.Error(), "no other voter has it") ||
 			strings.Contains(err.Error(), "delete the file") {
 			t.Fatalf("it ends with: %v", err)
 		}
@@ -50,17 +52,18 @@ func TestLostEndInAYoungClusterIsWaitedFor(t *testing.T) {
 	if err := n.bootstrap(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	applied(t, n, 2, &codec.Member{ID: "n1", Incarnation: n.ident.Get().Incarnation})
+	applied(t, n, 2, &codec.Member{ID: "n1", Incarnation: n.data.Identity.Get().Incarnation})
 	if err := n.Close(); err != nil {
 		t.Fatal(err)
 	}
 	n1 := c.start("n1")
-	eventuallyTrue(t, "it stops, or runs", func() bool { return n1.reason() != nil || n1.raft.Load() != nil })
-	if err := n1.reason(); err != nil {
+	eventuallyTrue(t, "it stops, or runs", func() bool { return n1.failure.Reason() != nil || n1.raft.Load() != nil })
+	if err := n1.failure.Reason(); err != nil {
 		t.Fatalf("it does not wait for the others: %v", err)
 	}
-	if beyond, err := n1.stateBeyondLog(); !beyond || err != nil {
-		t.Fatalf("the state is beyond the log: %v, %v", beyond, err)
+	durable, _ := n1.data.State.Durable()
+	if end, err := n1.data.Log.End(); durable <= end.Index || err != nil {
+		t.Fatalf("the state ends at %d, the log at %v, %v", durable, end, err)
 	}
 }
 
@@ -71,11 +74,11 @@ func applied(t *testing.T, n *Node, index uint64, op turn.Op) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.state.Apply(index, 1, codec.AppendEntry(nil, 1, []codec.Command{{Origin: 1, Number: 1, Op: b}}))
+	n.data.State.Apply(index, 1, codec.AppendEntry(nil, 1, []codec.Command{{Origin: 1, Number: 1, Op: b}}))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- n.state.Run(ctx) }()
-	if err := n.state.Flush(t.Context()); err != nil {
+	go func() { ended <- n.data.State.Run(ctx) }()
+	if err := n.data.State.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	cancel()

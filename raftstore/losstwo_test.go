@@ -22,13 +22,13 @@ func TestOlderCopyOfOneOfTwo(t *testing.T) {
 	c.copied("n2", "", aside)
 	put(t, c.leader(), "s", "b")
 	c.level()
-	n1, end := c.nodes["n1"], c.nodes["n2"].mark.Position()
+	n1, end := c.nodes["n1"], c.nodes["n2"].data.Mark.Position()
 	eventuallyTrue(t, "n1 has seen more of n2 than the copy has",
 		func() bool { return !n1.seen.Last("n2").Position().Before(end) })
 	c.kill("n2")
 	restore(t, aside, filepath.Join(c.dir, "n2"))
 	// It could send what n2 lost.
-	eventuallyTrue(t, "n1 does not lead any more", func() bool { return !n1.raft.leads() })
+	eventuallyTrue(t, "n1 does not lead any more", func() bool { return !n1.raft.Leads() })
 	c.start("n2")
 	for _, id := range ids(2) {
 		eventuallyTrue(t, id+" says what to do", func() bool {

@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/turnlog/turnlog/internal/datadir"
 	"github.com/turnlog/turnlog/internal/raftlog"
 )
 
 // A directory that a recovery marks while its node waits for the lock is not started from: what was recovered
 // goes on elsewhere.
 func TestDirectoryMarkedBeforeItIsLocked(t *testing.T) {
-	for _, name := range []string{leftName, unfinishedName} {
+	for _, name := range []string{datadir.LeftName, datadir.UnfinishedName} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t, 1)
 			n := c.leader()

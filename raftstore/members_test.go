@@ -18,14 +18,14 @@ func (c *cluster) recordedAll() {
 	c.t.Helper()
 	eventuallyTrue(c.t, "all members are recorded everywhere, durably", func() bool {
 		for _, r := range c.nodes {
-			if len(r.state.Members()) != len(c.addrs) || r.ident.Get().ClusterID == "" {
+			if len(r.data.State.Members()) != len(c.addrs) || r.data.Identity.Get().ClusterID == "" {
 				return false
 			}
 		}
 		return true
 	})
 	for id, r := range c.nodes { // the nodes do so by themselves, a little later
-		if err := r.state.Flush(c.t.Context()); err != nil {
+		if err := r.data.State.Flush(c.t.Context()); err != nil {
 			c.t.Fatalf("%s: %v", id, err)
 		}
 	}
@@ -86,17 +86,17 @@ func TestWipedNodeIsRefused(t *testing.T) {
 
 	// The way back: remove, add again.
 	c.wipe(f.id)
-	c.change(func(leader *running) error { return leader.RemoveNode(t.Context(), f.id) })
+	c.change(func(leader *running) error { return leader.members.RemoveNode(t.Context(), f.id) })
 	eventuallyTrue(t, "all nodes have heard of it", func() bool {
 		for _, r := range c.nodes {
-			if len(r.state.Members()) != 2 {
+			if len(r.data.State.Members()) != 2 {
 				return false
 			}
 		}
 		return true
 	})
 	back := c.start(f.id)
-	c.change(func(leader *running) error { return leader.AddNode(t.Context(), f.id, c.addrs[f.id]) })
+	c.change(func(leader *running) error { return leader.members.AddNode(t.Context(), f.id, c.addrs[f.id]) })
 	put(t, back, "s", "y")
 	eventuallyTrue(t, "it is ready", func() bool { ok, _ := back.Ready(); return ok })
 	c.sameState()
@@ -118,7 +118,7 @@ func TestWipedNodeThatStartsAloneIsRefused(t *testing.T) {
 	if err := c.ended(wiped); err == nil || !strings.Contains(err.Error(), "remove the member") {
 		t.Fatalf("it ends with: %v", err)
 	}
-	if term, _ := c.nodes["n1"].lead.serves(); term != 0 {
+	if term, _ := c.nodes["n1"].lead.Serves(); term != 0 {
 		t.Fatal("n1 leads by the vote of a node that lost its memory")
 	}
 	c.start("n2")
@@ -137,7 +137,7 @@ func TestAddAndRemove(t *testing.T) {
 	ctx := t.Context()
 	for _, id := range []string{"n2", "n3"} {
 		addr := freeAddr(t)
-		add := func(leader *running) error { return leader.AddNode(ctx, id, addr) }
+		add := func(leader *running) error { return leader.members.AddNode(ctx, id, addr) }
 		c.change(add, turn.Unavailable) // it does not run
 		c.addrs[id] = addr
 		r := c.start(id, func(cfg *Config) { cfg.Join = true })
@@ -149,11 +149,11 @@ func TestAddAndRemove(t *testing.T) {
 		eventuallyTrue(t, id+" is ready", func() bool { ok, _ := r.Ready(); return ok })
 	}
 	c.sameState()
-	c.change(func(leader *running) error { return leader.AddNode(ctx, "n9", c.addrs["n2"]) }, turn.Invalid)
-	c.change(func(*running) error { return c.nodes["n2"].RemoveNode(ctx, "n9") }, turn.NotFound)
+	c.change(func(leader *running) error { return leader.members.AddNode(ctx, "n9", c.addrs["n2"]) }, turn.Invalid)
+	c.change(func(*running) error { return c.nodes["n2"].members.RemoveNode(ctx, "n9") }, turn.NotFound)
 	// The leader itself goes.
 	leader, follower := c.pair()
-	c.change(func(*running) error { return follower.RemoveNode(ctx, leader.id) })
+	c.change(func(*running) error { return follower.members.RemoveNode(ctx, leader.id) })
 	if err := c.ended(leader); !errors.Is(err, ErrRemoved) {
 		t.Fatalf("the removed node ends with: %v", err)
 	}
@@ -169,7 +169,7 @@ func TestTransferLeadership(t *testing.T) {
 	c.ready()
 	writes := startWriters(t, "w", 4, func(i, _ int) *running { return c.nodes[ids(3)[i%3]] })
 	eventuallyTrue(t, "leadership is handed over", func() bool { return old.TransferLeadership(t.Context()) == nil })
-	if term, _ := old.lead.serves(); term != 0 {
+	if term, _ := old.lead.Serves(); term != 0 {
 		t.Fatal("it still leads")
 	}
 	if err := old.TransferLeadership(t.Context()); turn.KindOf(err) != turn.Unavailable {

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/codec"
 )
 
 // ErrRemoved ends Run on a node that is no longer a member of its cluster.
-var ErrRemoved = errors.New("raftstore: this node was removed from the cluster")
+var ErrRemoved = errors.New("this node was removed from the cluster")
 
 // watchMembers keeps on disk what admission depends on, as it becomes known: the
 // cluster's id, the members' incarnations, and the level, so that an older version
@@ -17,22 +19,22 @@ var ErrRemoved = errors.New("raftstore: this node was removed from the cluster")
 func (n *Node) watchMembers(ctx context.Context) {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
-	kept, level := -1, n.state.Level()
+	kept, level := []codec.Member(nil), n.data.State.Level()
 	for {
-		if id := n.state.ClusterID(); id != "" {
-			if err := n.ident.LearnCluster(id); err != nil {
-				n.fail(err)
+		if id := n.data.State.ClusterID(); id != "" {
+			if err := n.data.Identity.LearnCluster(id); err != nil {
+				n.failure.Fail(err)
 				return
 			}
 		}
-		members, reached := len(n.state.Members()), n.state.Level()
-		if members != kept || reached != level {
-			if err := n.state.Flush(ctx); err == nil {
+		members, reached := n.data.State.Members(), n.data.State.Level()
+		if !slices.Equal(members, kept) || reached != level {
+			if err := n.data.State.Flush(ctx); err == nil {
 				kept, level = members, reached
 			}
 		}
-		if leader, _ := n.lead.leader(); leader == "" && n.removed(ctx) {
-			n.fail(ErrRemoved)
+		if leader, _ := n.lead.Leader(); leader == "" && n.removed(ctx) {
+			n.failure.Fail(ErrRemoved)
 			return
 		}
 		select {
@@ -48,7 +50,7 @@ func (n *Node) watchMembers(ctx context.Context) {
 // knows, if its state includes more than the own one, in which this node is
 // recorded, and does not have that record.
 func (n *Node) removed(ctx context.Context) bool {
-	for _, id := range n.raft.others() {
+	for _, id := range n.raft.Others() {
 		st, err := n.statusOf(ctx, id)
 		if err == nil && n.policy.RemovedBy(st.Applied) && !slices.Contains(st.Members, n.id) {
 			return true

@@ -15,8 +15,8 @@ func TestVoteForAMemberAddedMeanwhile(t *testing.T) {
 	c.kill("n3")
 	c.addrs["n4"] = freeAddr(t)
 	c.start("n4", func(cfg *Config) { cfg.Join = true })
-	c.change(func(leader *running) error { return leader.AddNode(t.Context(), "n4", c.addrs["n4"]) })
-	c.change(func(leader *running) error { return leader.RemoveNode(t.Context(), "n1") })
+	c.change(func(leader *running) error { return leader.members.AddNode(t.Context(), "n4", c.addrs["n4"]) })
+	c.change(func(leader *running) error { return leader.members.RemoveNode(t.Context(), "n1") })
 	if err := c.ended(c.nodes["n1"]); err == nil {
 		t.Fatal("n1 was not removed")
 	}
@@ -28,7 +28,9 @@ func TestVoteForAMemberAddedMeanwhile(t *testing.T) {
 		t.Fatalf("%s leads", id)
 	}
 	put(t, c.nodes["n4"], "s", "y")
-	eventuallyTrue(t, "n3 knows n4", func() bool { return n3.recorded("n4") != "" && n3.recorded("n1") == "" })
+	eventuallyTrue(t, "n3 knows n4", func() bool {
+		return n3.data.Recorded("n4") != "" && n3.data.Recorded("n1") == ""
+	})
 	c.ready()
 	c.sameState()
 }
@@ -44,7 +46,7 @@ func TestRemovedCandidateGetsNoVote(t *testing.T) {
 			t.Errorf("%s, which has a leader, would vote for another node", voter)
 		}
 	}
-	end := c.nodes["n2"].logEnd()
+	end := c.nodes["n2"].data.End()
 	c.kill("n1")
 	c.kill("n3")
 	n2 := c.nodes["n2"]

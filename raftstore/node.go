@@ -3,93 +3,61 @@ package raftstore
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net"
 	"sync/atomic"
-
-	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/ballot"
 	"github.com/turnlog/turnlog/internal/broadcast"
 	"github.com/turnlog/turnlog/internal/clustertime"
+	"github.com/turnlog/turnlog/internal/datadir"
 	"github.com/turnlog/turnlog/internal/diskspace"
-	"github.com/turnlog/turnlog/internal/identity"
+	"github.com/turnlog/turnlog/internal/group"
+	"github.com/turnlog/turnlog/internal/levels"
+	"github.com/turnlog/turnlog/internal/members"
 	"github.com/turnlog/turnlog/internal/membership"
 	"github.com/turnlog/turnlog/internal/peer"
-	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/readindex"
+	"github.com/turnlog/turnlog/internal/requests"
 	"github.com/turnlog/turnlog/internal/rollback"
 	"github.com/turnlog/turnlog/internal/signal"
-	"github.com/turnlog/turnlog/internal/snapshot"
 	"github.com/turnlog/turnlog/internal/staterepair"
-	"github.com/turnlog/turnlog/internal/vote"
 	"github.com/turnlog/turnlog/turn"
 )
 
-// Node is a member of a cluster: it holds all data, serves every request, and
-// takes its part in agreeing on each write. Open makes one, Run runs it; all
-// other methods may be called by any goroutine at any time and fail, as
-// Unavailable, while Run does not run.
+// Node is a member of a cluster: it holds all data, serves every request, and takes part in the
+// agreement on each write. Open makes one, and Run runs it. All other methods may be called by any
+// goroutine at any time; while Run does not run, they fail with Unavailable.
 type Node struct {
 	cfg Config
 	id  string
 	log *slog.Logger
 
-	storage   // what is on disk
-	consensus // Raft, and what is between it and the other nodes
-	network   // the other nodes
-	members   *memberChanges
-	lead      *knownLeader
+	data      *datadir.Dir // what is on disk
+	consensus              // Raft, and what is between it and the other nodes
+	network                // the other nodes
+	members   *members.Changes
+	lead      *group.KnownLeader
 
 	reads    *readindex.Reader
 	writes   *writes
+	levels   *levels.Levels
 	space    *diskspace.Watcher
 	casts    *broadcast.Broadcaster
 	repairer *staterepair.Repairer
 	detector *rollback.Detector
-	backups  gate // one at a time
+	answers  *requests.Server // to other nodes
+	backups  signal.Gate      // one at a time
 
 	signals signals
 	stats   counters
 	lifecycle
 }
 
-// storage is what a node has on disk. A part that is not open is nil.
-type storage struct {
-	ident  *identity.Identity
-	state  *fsm.Machine
-	logs   *raftlog.Store
-	mark   *raftlog.HighWater
-	stable *vote.Store
-	snaps  *snapshot.Store
-}
-
-func (s *storage) close() error {
-	var open []io.Closer
-	if s.state != nil {
-		open = append(open, s.state)
-	}
-	if s.logs != nil {
-		open = append(open, s.logs)
-	}
-	if s.mark != nil {
-		open = append(open, s.mark)
-	}
-	if s.stable != nil {
-		open = append(open, s.stable)
-	}
-	var errs []error
-	for _, c := range open {
-		errs = append(errs, c.Close())
-	}
-	return errors.Join(errs...)
-}
-
 // consensus is Raft, and what is between it and the other nodes. Run starts it.
 type consensus struct {
-	raft    group
+	raft    group.Group
 	applier *applier // nil until Run has started Raft
 	trans   *transport
 	waiter  *peerWaiter
@@ -99,6 +67,7 @@ type consensus struct {
 // network is the connections to other nodes, and what is known of those nodes.
 type network struct {
 	net     *peer.Network
+	peers   requests.Client // over net
 	seen    *rollback.Observations
 	policy  *membership.Policy // with which nodes to have to do
 	offsets clustertime.Offsets
@@ -108,8 +77,7 @@ type network struct {
 type lifecycle struct {
 	checked  chan struct{} // closed when the log was held against its mark
 	begun    atomic.Uint64 // commit index when a leader was first heard of, plus 1; 0: none was
-	failure  failure
-	keeping  keeping
+	failure  *datadir.Failure
 	stopping atomic.Bool
 }
 
@@ -125,7 +93,10 @@ func newSignals() signals {
 
 // Close closes the files of a Node that was not given to Run.
 func (n *Node) Close() error {
-	err := n.storage.close()
+	var err error
+	if n.data != nil {
+		err = n.data.Close()
+	}
 	if n.cfg.Peers.Listener != nil {
 		if end := n.cfg.Peers.Listener.Close(); end != nil && !errors.Is(end, net.ErrClosed) {
 			err = errors.Join(err, end)
@@ -134,17 +105,30 @@ func (n *Node) Close() error {
 	return err
 }
 
+// Members returns what adds and removes nodes, and makes the leader transfer leadership.
+func (n *Node) Members() *members.Changes { return n.members }
+
+// Casts returns what exchanges messages with the other nodes outside the log.
+func (n *Node) Casts() *broadcast.Broadcaster { return n.casts }
+
+// Level returns the cluster's level as far as this node has applied it.
+func (n *Node) Level() turn.ClusterLevel { return n.data.State.Level() }
+
+// Leader returns the leader's id, empty if none is known, and a channel that is
+// closed when that may have changed.
+func (n *Node) Leader() (id string, changed <-chan struct{}) { return n.lead.Leader() }
+
 // Limits returns the limits that this node enforces.
 func (n *Node) Limits() turn.Limits { return n.cfg.Limits }
 
 // Watch returns a channel that gets a token after changes of a session on this
 // node; tokens that are not taken merge into one. stop ends it.
-func (n *Node) Watch(k turn.Key) (changed <-chan struct{}, stop func()) { return n.state.Watch(k) }
+func (n *Node) Watch(k turn.Key) (changed <-chan struct{}, stop func()) { return n.data.State.Watch(k) }
 
-// Calm returns when this node has room for more work that can wait: to be asked
-// between the steps of a long deletion, lest others wait for it.
+// Calm returns when this node has room for work that can wait. It is called between the steps of a long
+// deletion, so that other operations do not wait for it.
 func (n *Node) Calm(ctx context.Context) error {
-	if err := n.state.Calm(ctx); err != nil {
+	if err := n.data.State.Calm(ctx); err != nil {
 		return unavailable("the node is too busy for long operations: %v", err)
 	}
 	return nil
@@ -161,33 +145,12 @@ func (n *Node) applied(index, _ uint64, outs []fsm.Outcome) {
 // entries that it covers is learned by sending them again.
 func (n *Node) jumped() {
 	n.stats.installed.Add(1)
-	index, _ := n.state.Applied()
+	index, _ := n.data.State.Applied()
 	n.log.Info("snapshot installed", "index", index)
 	n.writes.forwarder.Wake()
-	n.lead.announce()
+	n.lead.Announce()
 }
 
-// promised returns the highest term in which this node promised anything, or may have and forgotten
-// it: a leader of an earlier one was perhaps replaced with its vote.
-func (n *Node) promised() uint64 { return max(n.stable.Promised(), n.ballot.Forgotten()) }
-
-// known returns what this node knows to be committed.
-func (n *Node) known() raftlog.Known {
-	var k raftlog.Known
-	k.Applied.Index, k.Applied.Term = n.state.Applied()
-	_, _, k.Commit = n.raft.state()
-	return k
-}
-
-// await waits for a future, but no longer than ctx: Raft loses futures when it
-// is shut down. The goroutine that waits on is lost with it.
-func await(ctx context.Context, f raft.Future) error {
-	done := make(chan error, 1)
-	go func() { done <- f.Error() }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+func unavailable(format string, args ...any) *turn.Error {
+	return turn.Errorf(turn.Unavailable, format, args...)
 }

@@ -32,24 +32,24 @@ func TestCopyFromBeforeItsMembershipLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.start("n3", joins)
-	c.change(func(l *running) error { return l.AddNode(t.Context(), "n3", c.addrs["n3"]) })
+	c.change(func(l *running) error { return l.members.AddNode(t.Context(), "n3", c.addrs["n3"]) })
 	c.recordedAll()
 	c.level()
 	eventuallyTrue(t, "n2 has seen something of n3", func() bool { return c.nodes["n2"].seen.Last("n3").Index > 0 })
 	c.leadBy("n1")
 	c.isolate(w, "n2", []string{"n1", "n3"}, true)
 	put(t, c.nodes["n1"], "s", "b") // n1 and n3 acknowledge it
-	eventuallyTrue(t, "n2 does not lead", func() bool { return !c.nodes["n2"].raft.leads() })
+	eventuallyTrue(t, "n2 does not lead", func() bool { return !c.nodes["n2"].raft.Leads() })
 	c.kill("n1")
 	c.kill("n3")
 	restore(t, aside, dir)
 	n3 := c.start("n3", joins)
 	c.isolate(w, "n2", []string{"n1", "n3"}, false)
 	eventuallyTrue(t, "n3 hears what it has lost", func() bool {
-		if c.nodes["n2"].raft.leads() {
+		if c.nodes["n2"].raft.Leads() {
 			t.Fatal("n2 leads without a write that was acknowledged")
 		}
-		_, missing := n3.mark.Lost()
+		_, missing := n3.data.Mark.Lost()
 		return missing
 	})
 	c.stop("n3")
@@ -59,7 +59,7 @@ func TestCopyFromBeforeItsMembershipLosesNothing(t *testing.T) {
 		eventuallyTrue(t, id+" has all writes",
 			func() bool { return slices.Equal(texts(t, c.nodes[id], "s", turn.Linearizable), []string{"a", "b"}) })
 	}
-	eventuallyTrue(t, "n3 votes again", func() bool { _, missing := n3.mark.Lost(); return !missing })
+	eventuallyTrue(t, "n3 votes again", func() bool { _, missing := n3.data.Mark.Lost(); return !missing })
 	c.ready()
 	c.sameState()
 }
@@ -92,29 +92,29 @@ func TestKilledWhileItNotesALoss(t *testing.T) {
 	c.level()
 	c.stop("n2")
 	n := c.open("n2")
-	end, term := n.mark.Position(), n.stable.Promised()
-	if err := n.stable.Close(); err != nil { // as a full disk: the term cannot be written
+	end, term := n.data.Mark.Position(), n.data.Vote.Promised()
+	if err := n.data.Vote.Close(); err != nil { // as a full disk: the term cannot be written
 		t.Fatal(err)
 	}
-	said := says(t, statement{n.ident.Get().Incarnation, end.Index + 3, term + 2, term + 2, term + 2})
+	said := says(t, statement{n.data.Identity.Get().Incarnation, end.Index + 3, term + 2, term + 2, term + 2})
 	close(n.checked)
 	done := make(chan struct{})
 	go func() { defer close(done); _ = n.detector.Begin(t.Context(), said) }()
 	<-done
-	if n.reason() == nil {
+	if n.failure.Reason() == nil {
 		t.Fatal("the term was written")
 	}
 	n.Close() // it fails to close again what is closed
 	n = c.open("n2")
-	if l, missing := n.mark.Lost(); !missing || l.Doubt < term+2 {
+	if l, missing := n.data.Mark.Lost(); !missing || l.Doubt < term+2 {
 		t.Errorf("it has lost %v, %v", l, missing)
 	}
 	n2 := c.run(n)
 	eventuallyTrue(t, "n2 votes again", func() bool {
-		if err := n2.reason(); err != nil {
+		if err := n2.failure.Reason(); err != nil {
 			t.Fatalf("n2 stops: %v", err)
 		}
-		_, missing := n2.mark.Lost()
+		_, missing := n2.data.Mark.Lost()
 		return !missing
 	})
 	c.ready()
@@ -131,15 +131,15 @@ func TestRightlyCutLogIsNoCopy(t *testing.T) {
 	c.level()
 	c.stop("n2")
 	n := c.open("n2")
-	end := n.mark.Position()
-	if err := n.logs.StoreLogs(entries(end.Index+1, end.Index+1, end.Term)); err != nil {
+	end := n.data.Mark.Position()
+	if err := n.data.Log.StoreLogs(entries(end.Index+1, end.Index+1, end.Term)); err != nil {
 		t.Fatal(err)
 	}
 	n1 := c.nodes["n1"]
-	inc := n.ident.Get().Incarnation
+	inc := n.data.Identity.Get().Incarnation
 	n1.seen.Met("n2",
 		rollback.Observation{Incarnation: inc, Index: end.Index + 1, Term: end.Term, Promised: end.Term}, 0)
-	if err := n.logs.DeleteRange(end.Index+1, end.Index+1); err != nil {
+	if err := n.data.Log.DeleteRange(end.Index+1, end.Index+1); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.Close(); err != nil {
@@ -153,7 +153,7 @@ func TestRightlyCutLogIsNoCopy(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if l, missing := n2.mark.Lost(); missing {
+	if l, missing := n2.data.Mark.Lost(); missing {
 		t.Errorf("a healthy node has lost %v", l)
 	}
 	put(t, n1, "s", "b")
@@ -167,7 +167,7 @@ func TestWhatOthersSayHarmsNoHealthyNode(t *testing.T) {
 	n := c.leader()
 	put(t, n, "s", "x")
 	eventuallyTrue(t, "n1 has asked", func() bool { return n.ballot.Ready() == nil })
-	at, term, self := n.mark.Position(), n.stable.Promised(), n.ident.Get().Incarnation
+	at, term, self := n.data.Mark.Position(), n.data.Vote.Promised(), n.data.Identity.Get().Incarnation
 	for name, s := range map[string]statement{
 		"nothing":             {},
 		"behind":              {self, 1, 1, 1, 1},
@@ -178,7 +178,7 @@ func TestWhatOthersSayHarmsNoHealthyNode(t *testing.T) {
 		if err := n.detector.Begin(t.Context(), says(t, s)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if l, missing := n.mark.Lost(); missing {
+		if l, missing := n.data.Mark.Lost(); missing {
 			t.Errorf("%s: it has lost %v", name, l)
 		}
 		if err := n.ballot.Grants(term+1, at); err != nil {
@@ -262,6 +262,7 @@ func unreadAcknowledgement(t testing.TB) bool {
 		t.Fatal(err)
 	}
 	n2 := c.start("n2")
+	eventuallyTrue(t, "n2 has read its log", func() bool { return n2.raft.Load() != nil })
 	c.leadBy("n1")
 	n1 := c.nodes["n1"]
 	c.level()
@@ -272,12 +273,12 @@ func unreadAcknowledgement(t testing.TB) bool {
 	})
 	w.holdAnswers("n1", c.addrs["n2"], true)
 	outcome := make(chan error, 1)
-	at := n2.logs.LastDurable()
+	at := n2.data.Log.LastDurable()
 	go func() {
 		_, err := n1.Apply(t.Context(), appendOp("s", "b"))
 		outcome <- err
 	}()
-	for end := time.Now().Add(5 * time.Second); n2.logs.LastDurable() <= at; time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Second); n2.data.Log.LastDurable() <= at; time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			w.holdAnswers("n1", c.addrs["n2"], false)
 			if err := <-outcome; err != nil {
@@ -292,9 +293,9 @@ func unreadAcknowledgement(t testing.TB) bool {
 	restore(t, aside, dir)
 	n2 = c.start("n2")
 	n3 := c.start("n3")
-	eventuallyTrue(t, "there is another leader", func() bool { return n2.raft.leads() || n3.raft.leads() })
+	eventuallyTrue(t, "there is another leader", func() bool { return n2.raft.Leads() || n3.raft.Leads() })
 	put(t, n3, "s", "c")
-	if !n1.raft.leads() {
+	if !n1.raft.Leads() {
 		t.Fatal("n1 has noticed that it is alone")
 	}
 	w.holdAnswers("n1", c.addrs["n2"], false)

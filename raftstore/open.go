@@ -3,24 +3,24 @@ package raftstore
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"net"
-	"path/filepath"
-	"syscall"
 	"time"
+
+	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/ballot"
 	"github.com/turnlog/turnlog/internal/broadcast"
-	"github.com/turnlog/turnlog/internal/identity"
+	"github.com/turnlog/turnlog/internal/datadir"
+	"github.com/turnlog/turnlog/internal/group"
+	"github.com/turnlog/turnlog/internal/levels"
+	"github.com/turnlog/turnlog/internal/members"
+	"github.com/turnlog/turnlog/internal/newcluster"
 	"github.com/turnlog/turnlog/internal/peer"
-	"github.com/turnlog/turnlog/internal/raftlog"
-	"github.com/turnlog/turnlog/internal/snapshot"
-	"github.com/turnlog/turnlog/internal/vfs"
-	"github.com/turnlog/turnlog/internal/vote"
+	"github.com/turnlog/turnlog/internal/requests"
+	"github.com/turnlog/turnlog/internal/signal"
 )
 
 // Open opens the files of a node and binds its address. It starts nothing. The
@@ -29,32 +29,32 @@ func Open(cfg Config) (_ *Node, err error) {
 	if err := cfg.setDefaults(); err != nil {
 		return nil, err
 	}
+	log := cfg.Logger.With("node", cfg.NodeID)
 	n := &Node{
-		cfg: cfg, id: cfg.NodeID, log: cfg.Logger.With("node", cfg.NodeID),
-		lead:      newKnownLeader(cfg.NodeID),
-		consensus: consensus{raft: group{self: cfg.NodeID}},
-		backups:   newGate(),
+		cfg: cfg, id: cfg.NodeID, log: log,
+		lead:      group.NewKnownLeader(cfg.NodeID),
+		consensus: consensus{raft: group.Group{Self: cfg.NodeID}},
+		backups:   signal.NewGate(),
 		signals:   newSignals(),
-		lifecycle: lifecycle{checked: make(chan struct{}), failure: newFailure()},
+		lifecycle: lifecycle{checked: make(chan struct{}), failure: datadir.NewFailure(log)},
 	}
 	n.cfg.Logger = n.log
-	n.members = newMemberChanges(n)
 	defer func() {
 		if err != nil {
 			_ = n.Close()
 		}
 	}()
-	if err := mayStart(cfg.DataDir); err != nil {
+	if err := datadir.MayStart(cfg.DataDir); err != nil {
 		return nil, err
 	}
-	if err := n.openFiles(); err != nil {
+	if err := n.openData(); err != nil {
 		return nil, err
 	}
 	// A recovery that had the directory locked may have marked it meanwhile.
-	if err := mayStart(cfg.DataDir); err != nil {
+	if err := datadir.MayStart(cfg.DataDir); err != nil {
 		return nil, err
 	}
-	n.tellOrigin()
+	newcluster.TellOrigin(cfg.DataDir, n.log)
 	if err := n.listen(); err != nil {
 		return nil, err
 	}
@@ -62,38 +62,10 @@ func Open(cfg Config) (_ *Node, err error) {
 	return n, nil
 }
 
-// mayStart returns why no node may start from a directory, nil if one may.
-func mayStart(dir string) error { return errors.Join(checkFinished(dir), checkNotLeft(dir)) }
-
-func (n *Node) openFiles() (err error) {
-	dir := n.cfg.DataDir
-	if err := (vfs.OS{}).MkdirAll(dir); err != nil {
-		return err
-	}
-	if err := errors.Join(checkNotContradicted(dir), checkReleased(dir)); err != nil {
-		return err
-	}
-	disk := n.logDisk()
-	if err := disk.MkdirAll(dir); err != nil {
-		return err
-	}
-	if err := syncEntry(disk, dir); err != nil {
-		return err
-	}
-	// The term comes first: the directory is locked with it.
-	if n.stable, err = vote.Open(dir, vote.Config{
-		Disk: disk, Halt: n.halt, Member: func() (bool, error) { return identity.Exists(dir) }, Logger: n.log,
-	}); err != nil {
-		return beyondRepair(err)
-	}
-	if n.ident, err = identity.Open(dir, n.id, reseed, n.log); err != nil {
-		return err
-	}
-	if err := n.openLog(dir); err != nil {
-		return err
-	}
+func (n *Node) openData() (err error) {
+	n.repairer = n.newRepairer()
 	state := n.cfg.State
-	state.Dir, state.Logger, state.ReadBytes = dir, n.log, n.cfg.Limits.ReadBytes
+	state.ReadBytes = n.cfg.Limits.ReadBytes
 	told := state.OnFlush
 	state.OnFlush = func(s fsm.FlushStats) {
 		n.stats.flushed(s, time.Now())
@@ -102,82 +74,43 @@ func (n *Node) openFiles() (err error) {
 			told(s)
 		}
 	}
-	n.repairer = n.newRepairer()
-	if n.state, err = n.repairer.Open(state); err != nil {
-		return beyondRepair(err)
-	}
-	if members := len(n.state.Members()); n.cfg.Peers.Closed != "" && members > 1 {
-		return fmt.Errorf("raftstore: this node is one of %d, and %s", members, n.cfg.Peers.Closed)
-	}
-	n.snaps, err = snapshot.Open(filepath.Join(dir, snapshotsName), snapshot.Config{
-		State: n.state, Rate: n.cfg.Storage.SnapshotRate, Clock: n.cfg.Clock, Advice: reseed, Logger: n.log,
-	})
-	if err != nil {
+	log, storage := &n.cfg.Log, &n.cfg.Storage
+	if n.data, err = datadir.Open(datadir.Config{
+		Path: n.cfg.DataDir, NodeID: n.id,
+		Engine: log.Engine, SegmentBytes: storage.SegmentBytes, LogCache: storage.LogCache,
+		Grow:         n.logMayGrow,
+		SnapshotRate: storage.SnapshotRate, Disk: log.Disk, Wrap: log.wrap,
+		State: state, OpenState: n.repairer.Open, Clock: n.cfg.Clock, Closed: n.cfg.Peers.Closed,
+		Raft: logRaft{n}, Failure: n.failure, Logger: n.log,
+	}); err != nil {
 		return err
 	}
-	return n.damagedState(n.snaps.Check()) // before anything is read of it
-}
-
-// syncEntry makes the directory's entry in its parent durable although it exists: what was
-// copied there or unpacked is often not synced, and with the entry a power cut would take all that
-// the node writes. A parent that this process may not read is left alone: systemd makes such a one,
-// and syncs it. So is one whose file system cannot sync directories, or is read-only, as that below a volume.
-func syncEntry(disk vfs.FS, dir string) error {
-	dir, err := filepath.Abs(dir)
-	if err == nil {
-		err = disk.SyncDir(filepath.Dir(dir))
-	}
-	if err == nil || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EROFS) {
-		return nil
-	}
-	return fmt.Errorf("raftstore: sync the entry of the data directory %s in its parent: %w; nothing was started",
-		dir, err)
-}
-
-// openLog opens the log, and what proves that it is whole.
-func (n *Node) openLog(dir string) (err error) {
-	if err := n.checkEngine(dir); err != nil {
-		return err
-	}
-	if n.cfg.Log.Engine != "boltdb" && n.cfg.Log.Disk == nil {
-		if err := (raftlog.Replacement{Dir: dir}).Undo(); err != nil {
-			return err
-		}
-	}
-	if err := n.checkLogKept(dir); err != nil {
-		return err
-	}
-	if n.mark, err = raftlog.OpenHighWater(n.logDisk(), dir, n.ident.Get().Incarnation, n.halt, n.log); err != nil {
-		return err
-	}
-	e, err := n.openEngine(dir)
-	if err != nil {
-		if e, err = n.renewLog(dir, err); err != nil {
-			return err
-		}
-	}
-	if n.cfg.Log.wrap != nil {
-		e = n.cfg.Log.wrap(e)
-	}
-	n.logs = raftlog.New(e, raftlog.Config{
-		Mark: n.mark, Fail: n.fail, Halt: n.haltLog,
-		Known: n.known, Placed: func() { n.writes.proposer.Placed() }, Leads: n.raft.leads,
-	})
 	n.ballot = ballot.New(ballot.Config{
-		Mark: n.mark, Clock: time.Now, Configuration: n.raft.latest, Same: n.checkSame,
+		Self: n.id, Mark: n.data.Mark, Clock: time.Now, Configuration: n.raft.Latest, Same: n.data.CheckSame,
 	})
-	return n.openSeen(dir)
+	return n.openSeen(n.cfg.DataDir)
 }
 
-const (
-	boltName      = "log.db"
-	snapshotsName = "snapshots"
-)
+// logRaft implements datadir.Raft.
+type logRaft struct{ node *Node }
+
+func (l logRaft) Runs() bool { return l.node.raft.Load() != nil }
+
+func (l logRaft) Latest() raft.Configuration { return l.node.raft.Latest() }
+
+func (l logRaft) Committed() uint64 {
+	_, _, commit := l.node.raft.State()
+	return commit
+}
+
+func (l logRaft) Leads() bool { return l.node.raft.Leads() }
+
+func (l logRaft) Placed() { l.node.writes.proposer.Placed() }
 
 func (n *Node) listen() (err error) {
 	if n.cfg.Peers.Listener == nil {
 		if n.cfg.Peers.Listener, err = net.Listen("tcp", n.cfg.Peers.Addr); err != nil {
-			return fmt.Errorf("raftstore: listen for other nodes: %w", err)
+			return fmt.Errorf("listen for other nodes: %w", err)
 		}
 	}
 	n.cfg.Peers.Advertise = cmp.Or(n.cfg.Peers.Advertise, n.cfg.Peers.Listener.Addr().String())
@@ -190,20 +123,42 @@ func (n *Node) wire() {
 	n.net = peer.New(peer.Config{
 		Listener: n.cfg.Peers.Listener, Advertise: n.cfg.Peers.Advertise,
 		Self: n.facts, Admit: n.admit, Refused: n.policy.Rejected, Connected: n.connected,
-		Say:   func(m peer.Meeting) []byte { return n.detector.Say(m) },
-		Begin: func(ctx context.Context, m peer.Meeting) error { return n.detector.Begin(ctx, m) },
-		Serve: n.serve, Ordered: n.ordered,
+		Say:      func(m peer.Meeting) []byte { return n.detector.Say(m) },
+		Begin:    func(ctx context.Context, m peer.Meeting) error { return n.detector.Begin(ctx, m) },
+		Serve:    func(ctx context.Context, r peer.Request) ([]byte, error) { return n.answers.Serve(ctx, r) },
+		Ordered:  func(r peer.Request, reply func([]byte, error)) { n.answers.Ordered(r, reply) },
 		Transfer: func(ctx context.Context, c net.Conn, to peer.Facts) { n.repairer.Send(ctx, c, to.NodeID) },
 		Dial:     n.cfg.Peers.Dial, TLS: n.cfg.Peers.TLS, Secret: n.cfg.Peers.Secret,
 		Closed: n.cfg.Peers.Closed, Logger: n.log,
 		Bounds: peer.Bounds{Greetings: n.cfg.Peers.Greetings, Conns: n.cfg.Peers.Conns},
 		// a node that starts may have to be dialed to hear what this one has seen: see rollback.Detector
-		Timing: peer.Timing{RetryMax: n.cfg.Consensus.askTime() / 2},
+		Timing: peer.Timing{Stall: n.cfg.Consensus.SnapshotStall, RetryMax: n.cfg.Consensus.askTime() / 2},
 	})
-	n.waiter = newPeerWaiter(n.raft.replicates, n.net.Connected)
+	n.peers = requests.Client{Net: n.net}
+	n.waiter = newPeerWaiter(n.raft.Replicates, n.net.Connected)
 	n.space = n.newSpace()
+	n.levels = levels.New(levels.Config{
+		Node: n.id, Known: n.cfg.knownLevel(), Hold: n.cfg.HoldLevel, Limits: n.cfg.Limits,
+		Level: n.Level, Recorded: n.data.Recorded, Leader: n.lead.Leader,
+		Members: func() []string { return n.raft.Configuration().IDs() }, Status: n.statusOf,
+		LeaderWait: n.cfg.Calls.LeaderWait, Logger: n.log,
+	})
 	n.writes = n.newWrites()
+	n.members = members.New(members.Config{
+		Node: n.id, Addr: n.cfg.Peers.Advertise, Closed: n.cfg.Peers.Closed,
+		Raft: &n.raft, Lead: n.lead, Data: n.data, Peers: n.peers, Status: n.statusOf,
+		Term: n.writes.proposer.Current, Propose: n.writes.propose,
+		HandOver: n.TransferLeadership, Room: n.roomForChange, Changed: n.signals.roleChanged.Notify,
+		Joining: n.levels.Joining, LeaderWait: n.cfg.Calls.LeaderWait, Logger: n.log,
+	})
 	n.reads = n.newReader()
 	n.detector = n.newDetector()
-	n.casts = broadcast.New(rand.Uint64(), n.sendBroadcast, n.raft.others)
+	n.casts = broadcast.New(rand.Uint64(), n.peers.Cast, n.raft.Others)
+	n.answers = &requests.Server{
+		Reads: n.reads, Inbox: n.writes.inbox, Casts: n.casts,
+		Promises: n.ballot.Ready,
+		Promised: func() uint64 { return max(n.data.Vote.Promised(), n.ballot.Forgotten()) },
+		Status:   n.status, Notice: n.heed, Change: n.members.Make,
+		Seen: n.detector.Answer, Running: func() bool { return n.raft.Load() != nil },
+	}
 }

@@ -43,8 +43,8 @@ func TestOnlyMembersGetIn(t *testing.T) {
 	put(t, n, "s", "x")
 	claim := func(change func(*peer.Facts)) func() peer.Facts {
 		return func() peer.Facts {
-			f := peer.Facts{ClusterID: n.ident.Get().ClusterID, NodeID: "n9", Incarnation: "i", Wall: time.Now(),
-				Level: n.facts().Level}
+			f := peer.Facts{ClusterID: n.data.Identity.Get().ClusterID, NodeID: "n9", Incarnation: "i",
+				Wall: time.Now(), Level: n.facts().Level}
 			change(&f)
 			return f
 		}
@@ -52,7 +52,7 @@ func TestOnlyMembersGetIn(t *testing.T) {
 	// The log is asked each time: its term rises if the leader changes meanwhile.
 	log := func(index int64, term int64) func(*peer.Facts) {
 		return func(f *peer.Facts) {
-			end := n.logEnd()
+			end := n.data.End()
 			f.LogIndex, f.LogTerm = uint64(int64(end.Index)+index), uint64(int64(end.Term)+term)
 		}
 	}
@@ -101,7 +101,7 @@ func TestRemovedNodeIsCutOff(t *testing.T) {
 	c.kill(f.id)
 	n := c.leader()
 	// In its place, something that has its identity and goes on.
-	ident := f.ident.Get()
+	ident := f.data.Identity.Get()
 	ghost := stranger(t, func() peer.Facts {
 		return peer.Facts{ClusterID: ident.ClusterID, NodeID: ident.NodeID, Incarnation: ident.Incarnation,
 			Wall: time.Now(), Level: n.facts().Level}
@@ -114,7 +114,7 @@ func TestRemovedNodeIsCutOff(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if err := n.RemoveNode(ctx, f.id); err != nil {
+	if err := n.members.RemoveNode(ctx, f.id); err != nil {
 		t.Fatal(err)
 	}
 	stream.SetReadDeadline(time.Now().Add(20 * time.Second))
@@ -159,7 +159,7 @@ func TestClosedNode(t *testing.T) {
 	c := newCluster(t, 1, func(cfg *Config) { cfg.Peers.Closed = "it is closed" })
 	n := c.leader()
 	put(t, n, "s", "x")
-	if err := n.AddNode(t.Context(), "n2", "127.0.0.1:1"); turn.KindOf(err) != turn.Invalid ||
+	if err := n.members.AddNode(t.Context(), "n2", "127.0.0.1:1"); turn.KindOf(err) != turn.Invalid ||
 		!strings.Contains(err.Error(), "it is closed") {
 		t.Errorf("a node is added: %v", err)
 	}
@@ -169,7 +169,7 @@ func TestMemberOfMoreIsNotClosed(t *testing.T) {
 	three := newCluster(t, 3)
 	three.recordedAll()
 	f := three.follower()
-	eventuallyTrue(t, "members are kept", func() bool { return len(f.state.Members()) == 3 })
+	eventuallyTrue(t, "members are kept", func() bool { return len(f.data.State.Members()) == 3 })
 	three.stop(f.id)
 	if _, err := Open(three.config(f.id, func(cfg *Config) { cfg.Peers.Closed = "it is closed" })); err == nil ||
 		!strings.Contains(err.Error(), "one of 3, and it is closed") {
@@ -215,7 +215,7 @@ func TestLeaderThatWasAddedMeanwhile(t *testing.T) {
 	c.start("n4", func(cfg *Config) { cfg.Join = true })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := c.leader().AddNode(ctx, "n4", c.addrs["n4"]); err != nil {
+	if err := c.leader().members.AddNode(ctx, "n4", c.addrs["n4"]); err != nil {
 		t.Fatal(err)
 	}
 	eventuallyTrue(t, "n4 leads", func() bool {
@@ -228,6 +228,6 @@ func TestLeaderThatWasAddedMeanwhile(t *testing.T) {
 	delete(c.addrs, "n4") // in its own initial cluster there is none
 	back := c.start(away.id)
 	c.addrs["n4"] = c.nodes["n4"].cfg.Peers.Advertise
-	eventuallyTrue(t, "it knows the new leader", func() bool { return back.recorded("n4") != "" })
+	eventuallyTrue(t, "it knows the new leader", func() bool { return back.data.Recorded("n4") != "" })
 	c.sameState()
 }

@@ -61,18 +61,18 @@ func TestNothingCommitsBeforeTheLeadersOwnLog(t *testing.T) {
 			c, leader, call, open := aheadCluster(t, dir, nodes)
 			defer c.abandon()
 			defer open()
-			end := leader.logs.LastDurable()
+			end := leader.data.Log.LastDurable()
 			for _, n := range c.running() {
-				_, _, commit := n.raft.state()
-				if applied, _ := n.state.Applied(); commit > end || applied > end {
+				_, _, commit := n.raft.State()
+				if applied, _ := n.data.State.Applied(); commit > end || applied > end {
 					t.Errorf("%s has entry %d committed, %d applied; the leader's log ends at %d", n.id, commit,
 						applied, end)
 				}
-				if last := n.logs.LastDurable(); n != leader && last <= end {
+				if last := n.data.Log.LastDurable(); n != leader && last <= end {
 					t.Errorf("the log of %s ends at %d: the leader does not send what it stores", n.id, last)
 				}
 			}
-			if lead, _, _ := leader.raft.state(); !lead {
+			if lead, _, _ := leader.raft.State(); !lead {
 				t.Error("a slow log ended the leader's term")
 			}
 			open()
@@ -106,16 +106,16 @@ func TestNoTermBeginsBeforeTheLogIsDurable(t *testing.T) {
 		c, old, _, open := aheadCluster(t, dir, 3)
 		defer c.abandon()
 		defer open()
-		_, term, _ := old.raft.state()
+		_, term, _ := old.raft.State()
 		c.cut(old.id, c.others(old.id), true, true)
 		c.deposed(old, time.Minute)
 		c.net.heal()
 		time.Sleep(5 * time.Second) // of fake time
-		if promised := old.stable.Promised(); promised != term {
+		if promised := old.data.Vote.Promised(); promised != term {
 			t.Errorf("the old leader of term %d is in term %d, before its log is durable", term, promised)
 		}
 		open()
-		c.within(time.Minute, "the old leader follows", func() bool { return old.stable.Promised() > term })
+		c.within(time.Minute, "the old leader follows", func() bool { return old.data.Vote.Promised() > term })
 		c.endSound()
 	})
 }
@@ -145,7 +145,7 @@ func TestALeaderWithAHangingDiskFallsSilent(t *testing.T) {
 		defer open()
 		others := c.others(old.id)
 		c.cut(others[0], others[1:], true, true)
-		c.within(10*time.Second, "the leader steps down", func() bool { lead, _, _ := old.raft.state(); return !lead })
+		c.within(10*time.Second, "the leader steps down", func() bool { lead, _, _ := old.raft.State(); return !lead })
 		c.net.reset(others[0]) // what the two sent each other is lost
 		c.net.heal()
 		c.deposed(old, 15*time.Second) // one node is slow to notice silence, see slowTimers

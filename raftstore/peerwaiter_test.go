@@ -28,12 +28,12 @@ func TestANodeThatWasAwayIsCaughtUpAtOnce(t *testing.T) {
 					time.Sleep(2 * time.Second)
 					c.append("missed")
 				}
-				want, _ := leader.state.Applied()
+				want, _ := leader.data.State.Applied()
 				c.net.heal()
 				c.revive()
 				began := time.Now()
 				c.within(time.Minute, "the node catches up", func() bool {
-					have, _ := c.node(away).state.Applied()
+					have, _ := c.node(away).data.State.Applied()
 					return have >= want
 				})
 				if took := time.Since(began); took > 3*time.Second {

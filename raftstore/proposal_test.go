@@ -12,6 +12,7 @@ import (
 	"github.com/turnlog/turnlog/internal/membership"
 	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/internal/raftlog"
+	"github.com/turnlog/turnlog/internal/requests"
 	"github.com/turnlog/turnlog/turn"
 	"github.com/turnlog/turnlog/wal"
 )
@@ -26,7 +27,7 @@ func TestEntriesForAnotherTermAreNotStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, term, _ := n.raft.state()
+	_, term, _ := n.raft.State()
 	entry := codec.AppendEntry(nil, 1, []codec.Command{{Op: op}})
 	last := n.raft.Load().LastIndex()
 	err = n.raft.Load().ApplyLog(raftlog.NewProposal(term-1, entry), 0).Error()
@@ -34,7 +35,7 @@ func TestEntriesForAnotherTermAreNotStored(t *testing.T) {
 		t.Fatalf("an entry for the term before: %v, %+v", err, f)
 	}
 	var log raft.Log
-	if err := n.logs.GetLog(last+1, &log); err == nil && log.Term <= term {
+	if err := n.data.Log.GetLog(last+1, &log); err == nil && log.Term <= term {
 		t.Fatalf("entry %d of term %d is in the log", log.Index, log.Term)
 	}
 	put(t, c.leader(), "s", "after")
@@ -49,10 +50,10 @@ func TestProposalsLeaveNoTrace(t *testing.T) {
 	put(t, c.leader(), "s", "x")
 	c.level()
 	for _, n := range c.nodes {
-		last, _ := n.logs.LastIndex()
+		last, _ := n.data.Log.LastIndex()
 		for i := uint64(1); i <= last; i++ {
 			var log raft.Log
-			if err := n.logs.GetLog(i, &log); err != nil || len(log.Extensions) > 0 {
+			if err := n.data.Log.GetLog(i, &log); err != nil || len(log.Extensions) > 0 {
 				t.Fatalf("entry %d on %s: %v, extension %x", i, n.id, err, log.Extensions)
 			}
 		}
@@ -64,11 +65,11 @@ func TestProposalsLeaveNoTrace(t *testing.T) {
 func TestChangesOfAnEarlierTermAreNotStored(t *testing.T) {
 	c := newCluster(t, 3)
 	n, f := c.pair()
-	_, term, _ := n.raft.state()
-	n.logs.ReconfigureIn(term - 1)
+	_, term, _ := n.raft.State()
+	n.data.Log.ReconfigureIn(term - 1)
 	n.raft.Load().RemoveServer(raft.ServerID(f.id), 0, hang)
-	<-n.failure.known
-	if err := n.reason(); !errors.Is(err, raftlog.ErrOtherTerm) {
+	<-n.failure.Known()
+	if err := n.failure.Reason(); !errors.Is(err, raftlog.ErrOtherTerm) {
 		t.Fatalf("the node stopped: %v", err)
 	}
 	<-n.done
@@ -76,7 +77,7 @@ func TestChangesOfAnEarlierTermAreNotStored(t *testing.T) {
 	c.start(n.id)
 	c.ready()
 	for _, n := range c.nodes {
-		if got := len(n.raft.configuration()); got != 3 {
+		if got := len(n.raft.Configuration()); got != 3 {
 			t.Fatalf("%s has a configuration of %d", n.id, got)
 		}
 	}
@@ -87,14 +88,14 @@ func TestChangesOfAnEarlierTermAreNotStored(t *testing.T) {
 func TestChangeOfAnEndedTermIsNotBegun(t *testing.T) {
 	c := newCluster(t, 1)
 	n := c.leader()
-	_, term, _ := n.raft.state()
+	_, term, _ := n.raft.State()
 	begun := errors.New("it is begun")
 	decide := func(membership.Configuration) (raft.Future, error) { return nil, begun }
 	ended := propose.NewTerm(term-1, leaderLog{n.raft.Load()}, nil)
-	if err := n.members.reconfigure(t.Context(), ended, decide); !errors.As(err, new(moved)) {
+	if err := n.members.Reconfigure(t.Context(), ended, decide); !errors.As(err, new(requests.Moved)) {
 		t.Errorf("a change of term %d in term %d: %v", term-1, term, err)
 	}
-	if err := n.members.reconfigure(t.Context(), n.writes.proposer.Current(), decide); !errors.Is(err, begun) {
+	if err := n.members.Reconfigure(t.Context(), n.writes.proposer.Current(), decide); !errors.Is(err, begun) {
 		t.Errorf("a change of term %d: %v", term, err)
 	}
 }
@@ -104,18 +105,23 @@ func TestChangesOfTheConfigurationFollowEachOther(t *testing.T) {
 	c := newCluster(t, 3)
 	n := c.leader()
 	lt := n.writes.proposer.Current()
-	n.members.changing.enter(t.Context()) // another change is in progress
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	decided := false
-	err := n.members.reconfigure(ctx, lt, func(membership.Configuration) (raft.Future, error) {
-		decided = true
-		return nil, nil
+	done := errors.New("it is decided")
+	err := n.members.Reconfigure(t.Context(), lt, func(membership.Configuration) (raft.Future, error) {
+		decided := false
+		err := n.members.Reconfigure(ctx, lt, func(membership.Configuration) (raft.Future, error) {
+			decided = true
+			return nil, done
+		})
+		if turn.KindOf(err) != turn.Unavailable || decided {
+			t.Errorf("a change began beside another: %v", err)
+		}
+		return nil, done
 	})
-	if turn.KindOf(err) != turn.Unavailable || decided {
-		t.Fatalf("a change began beside another: %v", err)
+	if !errors.Is(err, done) {
+		t.Errorf("the change ends with: %v", err)
 	}
-	n.members.changing.leave()
 }
 
 // fullable is a log whose disk can be full.
@@ -151,17 +157,16 @@ func TestConfigurationOnAFullDisk(t *testing.T) {
 	}
 	c.recordedAll()
 	leader, f := c.pair()
-	lt := leader.writes.proposer.Current()
 	full[leader.id].Store(true)
-	err := leader.members.removeHere(t.Context(), lt, f.id)
+	err := leader.members.Make(t.Context(), requests.Change{Kind: requests.Remove, ID: f.id})
 	full[leader.id].Store(false)
 	if !turn.Is(err, turn.ReadOnly) {
 		t.Errorf("the change ends with: %v", err)
 	}
-	if why := leader.reason(); why != nil {
+	if why := leader.failure.Reason(); why != nil {
 		t.Fatalf("the leader stops: %v", why)
 	}
-	c.change(func(leader *running) error { return leader.RemoveNode(t.Context(), f.id) })
+	c.change(func(leader *running) error { return leader.members.RemoveNode(t.Context(), f.id) })
 	if err := c.ended(f); !errors.Is(err, ErrRemoved) {
 		t.Errorf("the removed node ends with: %v", err)
 	}

@@ -29,13 +29,13 @@ func (e *ear) all() []string {
 // tell broadcasts a message and waits for the answers.
 func tell(n *Node, message []byte) [][]byte {
 	got := make(chan [][]byte, 1)
-	n.Broadcast(context.Background(), message, func(answers [][]byte) { got <- answers })
+	n.casts.Broadcast(context.Background(), message, func(answers [][]byte) { got <- answers })
 	return <-got
 }
 
 func connectedToAll(c *cluster, n *running) {
 	eventuallyTrue(c.t, "the node is connected to all others", func() bool {
-		others := n.raft.others()
+		others := n.raft.Others()
 		for _, id := range others {
 			if !n.net.Connected(id) {
 				return false
@@ -54,7 +54,7 @@ func TestBroadcast(t *testing.T) {
 	ears := make(map[string]*ear)
 	for id, n := range c.nodes {
 		ears[id] = new(ear)
-		n.Receive(ears[id].receive)
+		n.casts.Receive(ears[id].receive)
 		connectedToAll(c, n)
 	}
 	if got := tell(c.nodes["n1"].Node, []byte("hello")); len(got) != 2 {
@@ -70,8 +70,8 @@ func TestBroadcast(t *testing.T) {
 					w.state("n2", c.addrs["n3"]).cut()
 				}
 				under.Add(1)
-				c.nodes[from].Broadcast(context.Background(), binary.BigEndian.AppendUint32([]byte(from), uint32(i)),
-					func([][]byte) { under.Done() })
+				payload := binary.BigEndian.AppendUint32([]byte(from), uint32(i))
+				c.nodes[from].casts.Broadcast(context.Background(), payload, func([][]byte) { under.Done() })
 				if i%100 == 0 {
 					under.Wait()
 				}

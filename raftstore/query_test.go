@@ -28,7 +28,7 @@ func TestTooManyQueries(t *testing.T) {
 	for i := range errs {
 		all.Go(func() {
 			for again := true; again; { // while the leader cannot reach its voters in time
-				_, again, errs[i] = readPeers{c.nodes["n2"].net}.Query(t.Context(), "n1", q)
+				_, again, errs[i] = c.nodes["n2"].peers.Query(t.Context(), "n1", q)
 			}
 		})
 	}
@@ -61,8 +61,8 @@ func TestFollowerReadsItsOwnState(t *testing.T) {
 			t.Fatalf("after %d messages the follower reads %v", i+1, got)
 		}
 	}
-	index, _ := c.nodes["n1"].state.Applied()
-	if err := n.state.WaitApplied(t.Context(), index); err != nil {
+	index, _ := c.nodes["n1"].data.State.Applied()
+	if err := n.data.State.WaitApplied(t.Context(), index); err != nil {
 		t.Fatal(err)
 	}
 	before := n.Stats().Reads.Forwarded
@@ -86,7 +86,7 @@ func TestHaltThatEndsIsNoAnswer(t *testing.T) {
 			var halts sync.WaitGroup
 			halts.Go(func() {
 				for began := time.Now(); time.Since(began) < 5*time.Millisecond; {
-					n.state.Halt(nil)
+					n.data.State.Halt(nil)
 					n.applier.resume()
 				}
 			})

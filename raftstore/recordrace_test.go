@@ -18,21 +18,21 @@ func TestRecordOfAMemberAddedMeanwhileStays(t *testing.T) {
 	n4 := c.start("n4", func(cfg *Config) { cfg.Join = true })
 	lt := n1.writes.proposer.Current()
 	old := &codec.Member{ID: "n4", Incarnation: "of a directory that is gone"}
-	if _, err := n1.propose(t.Context(), lt, old); err != nil {
+	if _, err := n1.writes.propose(t.Context(), lt, old); err != nil {
 		t.Fatal(err)
 	}
 	w.holdAnswers("n1", c.addrs["n3"], true) // n1 has to wait for what n3 says
 	looked := make(chan bool)
 	held := w.held("n1", c.addrs["n3"])
-	go func() { looked <- n1.members.recordMembers(t.Context(), lt) }()
+	go func() { looked <- n1.members.Record(t.Context(), lt) }()
 	eventuallyTrue(t, "n1 waits for n3", func() bool { return w.held("n1", c.addrs["n3"]) > held })
-	if _, err := n1.propose(t.Context(), lt, &codec.Member{ID: "n4", Remove: true}); err != nil {
+	if _, err := n1.writes.propose(t.Context(), lt, &codec.Member{ID: "n4", Remove: true}); err != nil {
 		t.Fatal(err)
 	}
-	c.change(func(leader *running) error { return leader.AddNode(t.Context(), "n4", c.addrs["n4"]) })
+	c.change(func(leader *running) error { return leader.members.AddNode(t.Context(), "n4", c.addrs["n4"]) })
 	w.holdAnswers("n1", c.addrs["n3"], false)
 	<-looked
-	if got, want := n1.recorded("n4"), n4.ident.Get().Incarnation; got != want {
+	if got, want := n1.data.Recorded("n4"), n4.data.Identity.Get().Incarnation; got != want {
 		t.Errorf("n4 is recorded as %q, not %q", got, want)
 	}
 	c.leader()

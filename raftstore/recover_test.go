@@ -10,12 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/turnlog/turnlog/internal/datadir"
+	"github.com/turnlog/turnlog/internal/newcluster"
 	"github.com/turnlog/turnlog/turn"
 )
 
-func survey(t testing.TB, dir string) *Survivor {
+func survey(t testing.TB, dir string) *newcluster.Survivor {
 	t.Helper()
-	s, err := Survey(dir, testLogger())
+	s, err := newcluster.Survey(dir, testLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +37,7 @@ func TestRecoveryKeepsWhatThereIs(t *testing.T) {
 				t.Fatal(err)
 			}
 			appended, durable, end := c.unflushed("n1", 40)
-			old := c.leader().state.ClusterID()
+			old := c.leader().data.State.ClusterID()
 			c.killAll()
 
 			s := survey(t, filepath.Join(c.dir, "n1"))
@@ -46,8 +48,8 @@ func TestRecoveryKeepsWhatThereIs(t *testing.T) {
 			if s.Durable >= end {
 				t.Fatalf("the state file has entry %d, the log %d: nothing is left to be replayed", s.Durable, end)
 			}
-			origin, err := s.Recover(t.Context(), NewCluster{DataDir: filepath.Join(c.dir, "new-n1"), NodeID: "n1",
-				Addr: c.addrs["n1"], Logger: testLogger()})
+			origin, err := s.Recover(t.Context(), newcluster.Config{DataDir: filepath.Join(c.dir, "new-n1"),
+				NodeID: "n1", Addr: c.addrs["n1"], Logger: testLogger()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,8 +83,8 @@ func (c *cluster) unflushed(id string, entries uint64) (appended int64, durable,
 			appended++
 		}
 		c.level()
-		durable, _ = c.nodes[id].state.Durable()
-		if end = c.nodes[id].logs.LastDurable(); end > durable+entries {
+		durable, _ = c.nodes[id].data.State.Durable()
+		if end = c.nodes[id].data.Log.LastDurable(); end > durable+entries {
 			return appended, durable, end
 		}
 	}
@@ -91,15 +93,15 @@ func (c *cluster) unflushed(id string, entries uint64) (appended int64, durable,
 }
 
 // tellsOrigin holds the record in the new directory to what the recovery returned.
-func (c *cluster) tellsOrigin(origin Origin, old string) {
+func (c *cluster) tellsOrigin(origin newcluster.Origin, old string) {
 	c.t.Helper()
-	var kept Origin
-	b, err := os.ReadFile(filepath.Join(c.dir, "new-n1", originName))
+	var kept newcluster.Origin
+	b, err := os.ReadFile(filepath.Join(c.dir, "new-n1", newcluster.OriginName))
 	if err == nil {
 		err = json.Unmarshal(b, &kept)
 	}
 	if err != nil || fmt.Sprint(kept) != fmt.Sprint(origin) || kept.By != "recover" || kept.ClusterID != old ||
-		kept.NewClusterID != c.nodes["n1"].state.ClusterID() {
+		kept.NewClusterID != c.nodes["n1"].data.State.ClusterID() {
 		c.t.Errorf("the origin is %+v, %v; the recovery says %+v", kept, err, origin)
 	}
 }
@@ -107,7 +109,7 @@ func (c *cluster) tellsOrigin(origin Origin, old string) {
 // leftBehind tries to use the directory that was recovered.
 func (c *cluster) leftBehind() {
 	c.t.Helper()
-	if n, err := Open(c.config("n1")); err == nil || !strings.Contains(err.Error(), leftName) {
+	if n, err := Open(c.config("n1")); err == nil || !strings.Contains(err.Error(), datadir.LeftName) {
 		_ = n.Close()
 		c.t.Errorf("the node that was left opens: %v", err)
 	}
@@ -126,10 +128,10 @@ func TestNoRecoveryOf(t *testing.T) {
 	put(t, c.leader(), "s", strings.Repeat("find me", 1000))
 	c.level()
 	dir := filepath.Join(c.dir, "n1")
-	if s, err := Survey(dir, testLogger()); err == nil || !strings.Contains(err.Error(), "in use") {
+	if s, err := newcluster.Survey(dir, testLogger()); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("a directory in use is surveyed: %+v, %v", s, err)
 	}
-	s, err := Survey(t.TempDir(), testLogger())
+	s, err := newcluster.Survey(t.TempDir(), testLogger())
 	if err == nil || !strings.Contains(err.Error(), "not the data directory") {
 		t.Errorf("an empty directory is surveyed: %+v, %v", s, err)
 	}
@@ -137,10 +139,10 @@ func TestNoRecoveryOf(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "damaged"), []byte("a flipped bit"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := Survey(dir, testLogger()); err == nil || !strings.Contains(err.Error(), "is damaged") {
+	if s, err := newcluster.Survey(dir, testLogger()); err == nil || !strings.Contains(err.Error(), "is damaged") {
 		t.Errorf("a damaged directory is surveyed: %+v, %v", s, err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, leftName)); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, datadir.LeftName)); err == nil {
 		t.Error("a directory that was not recovered counts as left")
 	}
 }
@@ -153,28 +155,29 @@ func TestFailedRecoveryIsRepeated(t *testing.T) {
 	c.level()
 	c.stop("n1")
 	dir := filepath.Join(c.dir, "n1")
-	into := func(name string) NewCluster {
-		return NewCluster{DataDir: filepath.Join(c.dir, name), NodeID: "n1", Addr: c.addrs["n1"], Logger: testLogger()}
+	into := func(name string) newcluster.Config {
+		return newcluster.Config{DataDir: filepath.Join(c.dir, name), NodeID: "n1", Addr: c.addrs["n1"],
+			Logger: testLogger()}
 	}
-	recovers := func(n NewCluster) (err error) {
+	recovers := func(n newcluster.Config) (err error) {
 		s := survey(t, dir)
 		defer s.Close()
 		_, err = s.Recover(t.Context(), n)
 		return err
 	}
 	marked := func() bool {
-		_, err := os.Stat(filepath.Join(dir, leftName))
+		_, err := os.Stat(filepath.Join(dir, datadir.LeftName))
 		return err == nil
 	}
 	early := into("early")
-	if err := os.MkdirAll(filepath.Join(early.DataDir, originName), 0o700); err != nil { // in the way
+	if err := os.MkdirAll(filepath.Join(early.DataDir, newcluster.OriginName), 0o700); err != nil { // in the way
 		t.Fatal(err)
 	}
 	if err := recovers(early); err == nil || marked() {
 		t.Errorf("into a directory that is not empty: %v; marked: %v", err, marked())
 	}
 	late := into("late")
-	late.sealed = func() error { return errors.New("the disk is gone") }
+	late.Sealed = func() error { return errors.New("the disk is gone") }
 	err := recovers(late)
 	if err == nil || !marked() || !strings.Contains(err.Error(), "--again") {
 		t.Errorf("at its end: %v; marked: %v", err, marked())
@@ -204,12 +207,13 @@ func TestOldDirectoryIsMarkedLast(t *testing.T) {
 	c.stop("n1")
 	s := survey(t, filepath.Join(c.dir, "n1"))
 	defer s.Close()
-	n := NewCluster{DataDir: filepath.Join(c.dir, "new"), NodeID: "n1", Addr: c.addrs["n1"], Logger: testLogger()}
-	n.seeded = func() error {
-		if _, err := os.Stat(filepath.Join(c.dir, "n1", leftName)); err == nil {
+	n := newcluster.Config{DataDir: filepath.Join(c.dir, "new"), NodeID: "n1", Addr: c.addrs["n1"],
+		Logger: testLogger()}
+	n.Seeded = func() error {
+		if _, err := os.Stat(filepath.Join(c.dir, "n1", datadir.LeftName)); err == nil {
 			t.Error("the old directory is marked before the new one is written")
 		}
-		if _, err := os.Stat(filepath.Join(n.DataDir, originName)); err != nil {
+		if _, err := os.Stat(filepath.Join(n.DataDir, newcluster.OriginName)); err != nil {
 			t.Errorf("the new one is not written: %v", err)
 		}
 		return errors.New("the disk is gone")

@@ -24,7 +24,7 @@ func TestRemovalThatLeavesNoQuorumIsRefused(t *testing.T) {
 		eventuallyTrue(t, "its removal is refused", func() bool {
 			ctx, cancel := context.WithTimeout(t.Context(), hang/2)
 			defer cancel()
-			err := c.leader().RemoveNode(ctx, id)
+			err := c.leader().members.RemoveNode(ctx, id)
 			if !turn.Is(err, turn.Unavailable) {
 				t.Fatalf("the removal of %s ended with: %v", id, err)
 			}
@@ -32,7 +32,7 @@ func TestRemovalThatLeavesNoQuorumIsRefused(t *testing.T) {
 		})
 	}
 	put(t, c.leader(), "s", "x")
-	c.change(func(leader *running) error { return leader.RemoveNode(t.Context(), down) })
+	c.change(func(leader *running) error { return leader.members.RemoveNode(t.Context(), down) })
 	put(t, c.leader(), "s", "y")
 }
 
@@ -46,8 +46,8 @@ func TestChangeFollowsTheLeader(t *testing.T) {
 		other = map[string]string{"n1": "n2", "n2": "n3"}[other]
 	}
 	for range 20 {
-		f.lead.setLeader(other) // as if it had not heard yet who leads now
-		if err := f.RemoveNode(t.Context(), "n9"); !turn.Is(err, turn.NotFound) {
+		f.lead.SetLeader(other) // as if it had not heard yet who leads now
+		if err := f.members.RemoveNode(t.Context(), "n9"); !turn.Is(err, turn.NotFound) {
 			t.Fatalf("the change ended with: %v", err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/datadir"
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -17,7 +18,7 @@ import (
 // stillRuns fails the test if a node is to stop.
 func (c *cluster) stillRuns(id string) {
 	c.t.Helper()
-	if why := c.nodes[id].reason(); why != nil {
+	if why := c.nodes[id].failure.Reason(); why != nil {
 		c.t.Errorf("%s stops: %v", id, why)
 		delete(c.nodes, id)
 	}
@@ -30,16 +31,16 @@ func TestRefusalByANodeThatLags(t *testing.T) {
 	c.recordedAll()
 	f := c.follower()
 	refusedBy := func(applied uint64) {
-		f.policy.Rejected(peer.Meeting{Remote: peer.Facts{ClusterID: f.ident.Get().ClusterID, NodeID: "n9",
+		f.policy.Rejected(peer.Meeting{Remote: peer.Facts{ClusterID: f.data.Identity.Get().ClusterID, NodeID: "n9",
 			Progress: applied}},
 			&peer.Refusal{Code: peer.RefusedMember})
 	}
 	refusedBy(0)
-	refusedBy(f.appliedIndex())
-	if err := f.reason(); err != nil {
+	refusedBy(f.data.Applied())
+	if err := f.failure.Reason(); err != nil {
 		t.Fatalf("it stops: %v", err)
 	}
-	refusedBy(f.appliedIndex() + 1000)
+	refusedBy(f.data.Applied() + 1000)
 	if err := c.ended(f); !errors.Is(err, ErrRemoved) {
 		t.Errorf("the node ends with: %v", err)
 	}
@@ -58,9 +59,11 @@ func TestMemberThatLagsStopsNoNode(t *testing.T) {
 		c.addrs[id] = addr
 	}
 	n4 := c.start("n4", func(cfg *Config) { cfg.Join = true })
-	c.change(func(leader *running) error { return leader.AddNode(t.Context(), "n4", c.addrs["n4"]) })
+	c.change(func(leader *running) error { return leader.members.AddNode(t.Context(), "n4", c.addrs["n4"]) })
 	put(t, c.leader(), "s", "x")
-	eventuallyTrue(t, "n4 knows itself", func() bool { return n4.recorded("n4") == n4.ident.Get().Incarnation })
+	eventuallyTrue(t, "n4 knows itself", func() bool {
+		return n4.data.Recorded("n4") == n4.data.Identity.Get().Incarnation
+	})
 	for id := range before { // they would tell it
 		if id != away.id {
 			c.kill(id)
@@ -73,7 +76,8 @@ func TestMemberThatLagsStopsNoNode(t *testing.T) {
 	eventuallyTrue(t, "n4 is refused", func() bool {
 		_, err := n4.statusOf(t.Context(), away.id)
 		var r *peer.Refusal
-		return n4.reason() != nil || errors.As(err, &r) && (r.Code == peer.RefusedMember || r.Code == peer.RefusedOther)
+		return n4.failure.Reason() != nil || errors.As(err, &r) &&
+			(r.Code == peer.RefusedMember || r.Code == peer.RefusedOther)
 	})
 	c.stillRuns("n4")
 	c.kill(away.id)
@@ -95,7 +99,7 @@ func TestOldCopyOfALoneNode(t *testing.T) {
 	for _, id := range []string{"n2", "n3"} {
 		c.addrs[id] = freeAddr(t)
 		c.start(id, func(cfg *Config) { cfg.Join = true })
-		c.change(func(leader *running) error { return leader.AddNode(t.Context(), id, c.addrs[id]) })
+		c.change(func(leader *running) error { return leader.members.AddNode(t.Context(), id, c.addrs[id]) })
 	}
 	c.recordedAll()
 	for _, id := range []string{"n2", "n3", "n2", "n3"} { // later terms than that in which the copy leads
@@ -106,7 +110,7 @@ func TestOldCopyOfALoneNode(t *testing.T) {
 	restore(t, aside, dir)
 	n1 := c.start("n1", func(cfg *Config) { cfg.InitialCluster = alone })
 	if err := c.ended(n1); err == nil || errors.Is(err, ErrRemoved) || !strings.Contains(err.Error(), "older copy") ||
-		!strings.Contains(err.Error(), reseed) {
+		!strings.Contains(err.Error(), datadir.Reseed) {
 		t.Errorf("the copy ends with: %v", err)
 	}
 	c.stillRuns("n2")
@@ -123,14 +127,14 @@ func TestRefusalWhileTheStateIsAside(t *testing.T) {
 	c := newCluster(t, 3)
 	c.recordedAll()
 	f := c.follower()
-	cluster, dir := f.ident.Get().ClusterID, filepath.Join(c.dir, f.id)
+	cluster, dir := f.data.Identity.Get().ClusterID, filepath.Join(c.dir, f.id)
 	c.killAll()
 	if err := os.Truncate(filepath.Join(dir, "state.db"), 0); err != nil {
 		t.Fatal(err)
 	}
 	f = c.start(f.id) // no other node is there to repair it
 	eventuallyTrue(t, "it runs", func() bool { return f.raft.Load() != nil })
-	if f.recorded(f.id) != "" {
+	if f.data.Recorded(f.id) != "" {
 		t.Fatal("the state was not put aside")
 	}
 	f.policy.Rejected(peer.Meeting{Remote: peer.Facts{ClusterID: cluster, NodeID: "n9"}},
@@ -153,7 +157,7 @@ func TestProbeStopsNoNode(t *testing.T) {
 	c.recordedAll()
 	put(t, n, "s", "x")
 	ahead := stranger(t, func() peer.Facts {
-		return peer.Facts{ClusterID: n.ident.Get().ClusterID, NodeID: "n9", Incarnation: "i", Wall: time.Now(),
+		return peer.Facts{ClusterID: n.data.Identity.Get().ClusterID, NodeID: "n9", Incarnation: "i", Wall: time.Now(),
 			Level: n.facts().Level, LogIndex: 1 << 40, LogTerm: 1000}
 	})
 	var r *peer.Refusal
@@ -174,8 +178,8 @@ func TestOffsetsOfMembersOnly(t *testing.T) {
 	n := c.leader()
 	for _, id := range []string{"n7", "n8", "n9"} {
 		s := stranger(t, func() peer.Facts {
-			return peer.Facts{ClusterID: n.ident.Get().ClusterID, NodeID: id, Incarnation: "i", Wall: time.Now(),
-				Level: n.facts().Level}
+			return peer.Facts{ClusterID: n.data.Identity.Get().ClusterID, NodeID: id, Incarnation: "i",
+				Wall: time.Now(), Level: n.facts().Level}
 		})
 		if _, err := s.Probe(t.Context(), n.cfg.Peers.Advertise); err != nil {
 			t.Fatal(err)

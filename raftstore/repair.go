@@ -10,6 +10,7 @@ import (
 
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/raftlog"
+	"github.com/turnlog/turnlog/internal/requests"
 	"github.com/turnlog/turnlog/internal/staterepair"
 )
 
@@ -19,42 +20,29 @@ const handOverTime = 3 * time.Second
 func (n *Node) newRepairer() *staterepair.Repairer {
 	return staterepair.New(staterepair.Config{
 		Dir: n.cfg.DataDir, Cluster: repairCluster{n}, Log: repairLog{n},
-		Stream: func(d *fsm.Dump) io.ReadCloser { return n.snaps.Stream(d) },
+		Stream: func(d *fsm.Dump) io.ReadCloser { return n.data.Snapshots.Stream(d) },
 		Resume: func() bool { return n.applier.resume() },
 		Repaired: func() {
 			n.stats.repairs.Add(1)
 			n.writes.forwarder.Wake()
-			n.lead.announce()
+			n.lead.Announce()
 		},
-		Fail: n.fail, Logger: n.log,
+		Fail: n.failure.Fail, Logger: n.log,
 	})
-}
-
-// adopt takes over what snapshot there is.
-func (n *Node) adopt() error { return n.damagedState(n.snaps.Adopt()) }
-
-// damagedState halts the state machine if err tells of damage to the state, or to a
-// snapshot, that can be repaired. It returns what is not repaired.
-func (n *Node) damagedState(err error) error {
-	if err == nil || !fsm.IsDamage(err) || n.alone() {
-		return beyondRepair(err)
-	}
-	n.state.Halt(err)
-	return nil
 }
 
 // repairCluster implements staterepair.Cluster.
 type repairCluster struct{ node *Node }
 
-func (c repairCluster) Alone() bool { return c.node.alone() }
+func (c repairCluster) Alone() bool { return c.node.data.Alone() }
 
 func (c repairCluster) HandOver(ctx context.Context) {
 	n := c.node
-	if !n.raft.leads() {
+	if !n.raft.Leads() {
 		return
 	}
-	own := n.status().harm()
-	if own == unharmed {
+	own := n.status().Harm()
+	if own == requests.Unharmed {
 		return // it was repaired meanwhile
 	}
 	if _, better := (transfer{n}).targetWithin(ctx, own-1); !better {
@@ -73,7 +61,7 @@ func (c repairCluster) HandOver(ctx context.Context) {
 
 func (c repairCluster) Sources(ctx context.Context) (sources []staterepair.Source, damaged []string) {
 	var leaders []staterepair.Source
-	for _, s := range c.node.raft.configuration() {
+	for _, s := range c.node.raft.Configuration() {
 		if s.ID == c.node.id {
 			continue
 		}
@@ -100,19 +88,19 @@ func (c repairCluster) Connect(ctx context.Context, to staterepair.Source) (net.
 type repairLog struct{ node *Node }
 
 func (l repairLog) Dropped() uint64 {
-	return max(l.node.snaps.Position().Index, max(l.node.logs.FirstDurable(), 1)-1)
+	return max(l.node.data.Snapshots.Position().Index, max(l.node.data.Log.FirstDurable(), 1)-1)
 }
 
-func (l repairLog) Last() uint64 { return l.node.logs.LastDurable() }
+func (l repairLog) Last() uint64 { return l.node.data.Log.LastDurable() }
 
 func (l repairLog) Has(p raftlog.Position) (bool, error) {
-	if l.node.snaps.Position() == p {
+	if l.node.data.Snapshots.Position() == p {
 		return true, nil
 	}
-	if l.node.logs.LastDurable() < p.Index {
+	if l.node.data.Log.LastDurable() < p.Index {
 		return false, nil
 	}
 	var e raft.Log
-	err := l.node.logs.GetLog(p.Index, &e)
+	err := l.node.data.Log.GetLog(p.Index, &e)
 	return err == nil && e.Term == p.Term, err
 }

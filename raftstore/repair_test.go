@@ -25,11 +25,11 @@ func filled(t *testing.T, options ...func(*Config)) *cluster {
 	c.level()
 	for _, r := range c.nodes {
 		eventuallyTrue(t, "all is flushed", func() bool {
-			if err := r.state.Flush(t.Context()); err != nil {
+			if err := r.data.State.Flush(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			applied, _ := r.state.Applied()
-			durable, _ := r.state.Durable()
+			applied, _ := r.data.State.Applied()
+			durable, _ := r.data.State.Durable()
 			return applied == durable
 		})
 	}
@@ -92,7 +92,7 @@ func (c *cluster) repaired(r *running) {
 		})
 	}
 	c.sameState()
-	if err := r.reason(); err != nil {
+	if err := r.failure.Reason(); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -111,15 +111,11 @@ func TestDamageIsRepaired(t *testing.T) {
 			}
 		},
 		"entry": func(t *testing.T, c *cluster, r *running) {
-			if _, err := r.Apply(t.Context(), &turn.Pop{Key: key("s1"), From: turn.Head, Count: 3}); err != nil {
-				t.Error(err)
-			}
+			decided(t, r, &turn.Pop{Key: key("s1"), From: turn.Head, Count: 3})
 		},
 		"flush": func(t *testing.T, c *cluster, r *running) {
-			if _, err := r.Apply(t.Context(), &turn.Trim{Key: key("s1"), By: turn.KeepLast, N: 2}); err != nil {
-				t.Error(err)
-			}
-			_ = r.state.Flush(t.Context())
+			decided(t, r, &turn.Trim{Key: key("s1"), By: turn.KeepLast, N: 2})
+			_ = r.data.State.Flush(t.Context())
 			put(t, r, "s1", "more")
 		},
 	} {
@@ -143,6 +139,15 @@ func TestDamageIsRepaired(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// decided has a node decide an operation. On a busy machine, the state that replaces the damaged one can be
+// past the entry: then its result is not seen, and that is said.
+func decided(t *testing.T, r *running, op turn.Op) {
+	t.Helper()
+	if _, err := r.Apply(t.Context(), op); err != nil && !turn.Is(err, turn.Unknown) {
+		t.Error(err)
 	}
 }
 
@@ -225,7 +230,7 @@ func TestMissedEntriesAreApplied(t *testing.T) {
 	c := newCluster(t, 1, calm)
 	r := c.leader()
 	put(t, r, "s", "a")
-	r.state.Halt(nil)
+	r.data.State.Halt(nil)
 	call := r.Submit(t.Context(), appendOp("s", "b"))
 	handed := func() uint64 {
 		r.applier.mu.Lock()
@@ -233,13 +238,13 @@ func TestMissedEntriesAreApplied(t *testing.T) {
 		return r.applier.handed
 	}
 	eventuallyTrue(t, "the entry is committed", func() bool {
-		applied, _ := r.state.Applied()
+		applied, _ := r.data.State.Applied()
 		return handed() > applied
 	})
 	if !r.applier.resume() {
 		t.Fatal("it does not go on")
 	}
-	if applied, _ := r.state.Applied(); applied < handed() {
+	if applied, _ := r.data.State.Applied(); applied < handed() {
 		t.Errorf("entry %d is applied, %d was handed over", applied, handed())
 	}
 	if _, err := call.Wait(); err != nil {
@@ -257,7 +262,7 @@ func TestDamageToTheOnlyCopy(t *testing.T) {
 	for i := range 8 {
 		put(t, r, fmt.Sprint("s", i), strings.Repeat("x", 6000), fmt.Sprint("marked", i))
 	}
-	if err := r.state.Flush(t.Context()); err != nil {
+	if err := r.data.State.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	c.rotBlocks("n1", "marked3")

@@ -112,6 +112,6 @@ func TestStartsAreTold(t *testing.T) {
 	}
 	put(t, leader, "s", "a")
 	eventuallyTrue(t, "acknowledgements of the new start count", func() bool {
-		return !leader.seen.Last(x.id).Position().Before(leader.mark.Position())
+		return !leader.seen.Last(x.id).Position().Before(leader.data.Mark.Position())
 	})
 }

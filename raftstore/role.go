@@ -11,14 +11,14 @@ func (n *Node) watchRole(ctx context.Context) {
 	defer tick.Stop()
 	var lt *leaderTerm
 	for {
-		leading, term, _ := n.raft.state()
+		leading, term, _ := n.raft.State()
 		if lt != nil && (!leading || lt.Number != term || lt.Ended()) && n.endTerm(lt) {
 			lt = nil
 		}
 		if leading && lt == nil && !n.halted() {
 			lt = n.beginTerm(ctx, term)
 		}
-		n.lead.setLeader(n.leaderID(leading))
+		n.lead.SetLeader(n.leaderID(leading))
 		n.syncPeers()
 		n.waiter.look()
 		select {
@@ -35,7 +35,7 @@ func (n *Node) watchRole(ctx context.Context) {
 
 // halted reports whether the state machine applies nothing.
 func (n *Node) halted() bool {
-	_, halted := n.state.Damage()
+	_, halted := n.data.State.Damage()
 	return halted
 }
 
@@ -43,7 +43,7 @@ func (n *Node) leaderID(leading bool) string {
 	if leading {
 		return n.id
 	}
-	id := n.raft.leader()
+	id := n.raft.Leader()
 	if id == n.id {
 		return "" // it has just stepped down, or not quite up
 	}
@@ -54,7 +54,7 @@ func (n *Node) leaderID(leading bool) string {
 // of nodes that are not members any more.
 func (n *Node) syncPeers() {
 	addrs, members := make(map[string]string), make(map[string]bool)
-	for _, s := range n.raft.configuration() {
+	for _, s := range n.raft.Configuration() {
 		members[s.ID] = true
 		if s.ID != n.id {
 			addrs[s.ID] = s.Addr

@@ -1,8 +1,8 @@
 package raftstore
 
 import (
-	"context"
 	"path/filepath"
+	"slices"
 
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/rollback"
@@ -17,50 +17,39 @@ func (n *Node) openSeen(dir string) (err error) {
 // newDetector needs the open files, the connections to other nodes, and the table of calls.
 func (n *Node) newDetector() *rollback.Detector {
 	return rollback.New(rollback.Config{
-		Node: n.id, Incarnation: n.ident.Get().Incarnation, Boot: n.writes.calls.Origin(),
-		Seen: n.seen, Mark: n.mark, Terms: n.stable, LogEnd: n.logs.End,
-		Cluster: detectorCluster{n}, Ballot: n.ballot, Ask: n.askSeen,
-		Checked: n.checked, Whole: n.forgetLog, Fail: n.fail, Failed: n.reason, Logger: n.log,
+		Node: n.id, Incarnation: n.data.Identity.Get().Incarnation, Boot: n.writes.calls.Origin(),
+		Seen: n.seen, Mark: n.data.Mark, Terms: n.data.Vote, LogEnd: n.data.Log.End,
+		Cluster: detectorCluster{n}, Ballot: n.ballot, Ask: n.peers.Seen,
+		Checked: n.checked, Whole: n.data.ForgetDamagedLog, Fail: n.failure.Fail, Failed: n.failure.Reason,
+		Logger: n.log,
 	})
-}
-
-func (n *Node) askSeen(ctx context.Context, id string, question []byte) ([]byte, error) {
-	answer, err := n.net.Call(ctx, id, kindSeen, question)
-	if err != nil {
-		return nil, err
-	}
-	content, f, err := open(answer)
-	if f != nil {
-		return nil, f.Err
-	}
-	return content, err
-}
-
-func (n *Node) answerSeen(from peer.Facts, question []byte) ([]byte, error) {
-	if n.raft.Load() == nil {
-		return badly(definite(unavailable("the node is starting"))), nil
-	}
-	b, err := n.detector.Answer(from, question)
-	return append([]byte{answerOK}, b...), err
 }
 
 // detectorCluster implements rollback.Cluster.
 type detectorCluster struct{ node *Node }
 
-func (c detectorCluster) Members() []string { return c.node.raft.configuration().IDs() }
+func (c detectorCluster) Members() []string { return c.node.raft.Configuration().IDs() }
 
-func (c detectorCluster) Voters() (others []string, self bool) { return c.node.raft.voters() }
+func (c detectorCluster) Voters() (others []string, self bool) { return c.node.raft.Voters() }
 
-func (c detectorCluster) Known() []string { return c.node.knownMembers() }
+func (c detectorCluster) Known() []string {
+	ids := c.node.raft.Configuration().IDs()
+	for _, m := range c.node.data.State.Members() {
+		if !slices.Contains(ids, m.ID) { // its addition is not committed yet, or its removal
+			ids = append(ids, m.ID)
+		}
+	}
+	return ids
+}
 
 func (c detectorCluster) Replaced(node peer.Facts) bool { return c.node.policy.Replaced(node) }
 
 func (c detectorCluster) Leader() string {
-	id, _ := c.node.lead.leader()
+	id, _ := c.node.lead.Leader()
 	return id
 }
 
 func (c detectorCluster) Term() uint64 {
-	_, term, _ := c.node.raft.state()
+	_, term, _ := c.node.raft.State()
 	return term
 }

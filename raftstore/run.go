@@ -1,6 +1,7 @@
 package raftstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,28 +11,29 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/turnlog/turnlog/internal/ballot"
+	"github.com/turnlog/turnlog/internal/group"
 	"github.com/turnlog/turnlog/internal/raftlogger"
 	"github.com/turnlog/turnlog/internal/vote"
 )
 
-// Run runs the node until ctx ends or the node must stop. When ctx ends, a
-// leader hands over, calls in flight are completed, the state is flushed,
-// and the error is nil. Otherwise the error says why the node must stop: it has
-// stopped taking part at once and flushes nothing, though a disk that hangs may keep
-// files open. On return everything is closed but for that.
+// Run runs the node until ctx ends or the node must stop. When ctx ends, a leader transfers leadership,
+// calls in flight are completed, the state is flushed, and the error is nil. Otherwise, the error says
+// why the node had to stop: it takes part no longer, and flushes nothing. When Run returns, everything
+// is closed, except for files that a hanging disk keeps open.
 func (n *Node) Run(ctx context.Context) error {
 	done := make(chan error, 1)
 	go func() { done <- n.run(ctx) }() // outlives Run only if a disk hangs
 	select {
 	case err := <-done:
 		return err
-	case <-n.failure.known:
+	case <-n.failure.Known():
 	}
 	select {
 	case err := <-done:
 		return err
 	case <-time.After(failTime):
-		return andUnkept(n.failure.why, n.keeping.now())
+		return errors.Join(n.failure.Reason(), n.data.UnkeptNow())
 	}
 }
 
@@ -46,27 +48,27 @@ func (n *Node) run(ctx context.Context) error {
 	var wg, state sync.WaitGroup
 	wg.Go(func() {
 		if err := n.net.Run(life); err != nil {
-			n.fail(err)
+			n.failure.Fail(err)
 		}
 	})
 	wg.Go(func() {
-		if err := n.logs.Run(life); err != nil && life.Err() == nil {
-			n.fail(fmt.Errorf("raftstore: the log: %w", err))
+		if err := n.data.Log.Run(life); err != nil && life.Err() == nil {
+			n.failure.Fail(fmt.Errorf("the log: %w", err))
 		}
 	})
 	wg.Go(func() {
-		if err := n.mark.Run(life); err != nil {
-			n.fail(err)
+		if err := n.data.Mark.Run(life); err != nil {
+			n.failure.Fail(err)
 		}
 	})
 	state.Go(func() {
-		if err := n.state.Run(stateLife); err != nil {
-			n.fail(fmt.Errorf("raftstore: the state machine: %w", err))
+		if err := n.data.State.Run(stateLife); err != nil {
+			n.failure.Fail(fmt.Errorf("the state machine: %w", err))
 		}
 	})
 
 	if err := n.startAside(ctx, life); err != nil && ctx.Err() == nil {
-		n.fail(err)
+		n.failure.Fail(err)
 	}
 	if n.raft.Load() != nil {
 		n.work(life, &wg)
@@ -74,7 +76,7 @@ func (n *Node) run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		n.retire()
-	case <-n.failure.known:
+	case <-n.failure.Known():
 	}
 	n.stopping.Store(true)
 	n.writes.calls.Close(unavailable("the node is stopping"))
@@ -83,12 +85,12 @@ func (n *Node) run(ctx context.Context) error {
 	n.writes.calls.Abandon()
 	wg.Wait()
 	n.waitRaft(stopped)
-	endState(n.reason())
+	endState(n.failure.Reason())
 	state.Wait()
-	unkept := n.keeping.wait()
+	unkept := n.data.Unkept()
 	err := n.Close()
-	if reason := n.reason(); reason != nil {
-		return andUnkept(reason, unkept) // what failed may fail to close as well
+	if reason := n.failure.Reason(); reason != nil {
+		return errors.Join(reason, unkept) // what failed may fail to close as well
 	}
 	return err
 }
@@ -106,16 +108,7 @@ func (n *Node) startAside(ctx, life context.Context) error {
 
 // start brings log, snapshot and state together and starts Raft.
 func (n *Node) start(ctx, life context.Context) error {
-	if err := n.adopt(); err != nil {
-		return err
-	}
-	snap := n.snaps.Position()
-	if snap.Index > 0 {
-		if err := n.logs.FitToSnapshot(snap.Index, snap.Term); err != nil {
-			return err
-		}
-	}
-	if err := n.checkLog(snap); err != nil {
+	if err := n.data.Settle(); err != nil {
 		return err
 	}
 	close(n.checked)
@@ -124,14 +117,15 @@ func (n *Node) start(ctx, life context.Context) error {
 		return err
 	}
 	n.applier = &applier{
-		state: n.state, snaps: n.snaps, logs: n.logs, ctx: life,
-		adopt: n.adopt, applied: n.applied, jumped: n.jumped, failed: n.fail,
+		state: n.data.State, snaps: n.data.Snapshots, logs: n.data.Log, ctx: life,
+		adopt: n.data.Adopt, applied: n.applied, jumped: n.jumped, failed: n.failure.Fail,
 	}
-	r, err := raft.NewRaft(n.raftConfig(), n.applier, n.logs, terms{n.stable, n.logs.NewTerm}, n.snaps, n.trans)
+	r, err := raft.NewRaft(n.raftConfig(), n.applier, n.data.Log,
+		n.terms(), n.data.Snapshots, n.trans)
 	if err != nil {
-		return fmt.Errorf("raftstore: start Raft: %w", err)
+		return fmt.Errorf("start Raft: %w", err)
 	}
-	if err := n.checkHelp(r); err != nil {
+	if err := n.data.CheckHelp(r.GetConfiguration().Configuration().Servers); err != nil {
 		return errors.Join(err, r.Shutdown().Error())
 	}
 	// Observers and notification channels can hold up Raft; a filter that
@@ -143,7 +137,7 @@ func (n *Node) start(ctx, life context.Context) error {
 		}
 		return false
 	}))
-	n.snaps.Follow(r.AppliedIndex)
+	n.data.Snapshots.Follow(r.AppliedIndex)
 	// Not before Raft has read its log, which can take longer than the others are asked.
 	n.ballot.Ask(n.cfg.Consensus.askTime())
 	n.raft.Store(r)
@@ -191,8 +185,8 @@ func (n *Node) retire() {
 	defer cancel()
 	n.stopping.Store(true)
 	n.writes.calls.Close(unavailable("the node is stopping"))
-	others, _ := n.raft.voters()
-	if leader, _, _ := n.raft.state(); leader && len(others) > 0 {
+	others, _ := n.raft.Voters()
+	if leader, _, _ := n.raft.State(); leader && len(others) > 0 {
 		if err := n.TransferLeadership(ctx); err != nil {
 			n.log.Warn("cannot transfer leadership before stopping", "error", err)
 		}
@@ -200,7 +194,7 @@ func (n *Node) retire() {
 	for ctx.Err() == nil && !n.writes.idle() {
 		select {
 		case <-ctx.Done():
-		case <-n.failure.known:
+		case <-n.failure.Known():
 			return
 		case <-time.After(2 * time.Millisecond):
 		}
@@ -227,15 +221,23 @@ func (n *Node) waitRaft(stopped raft.Future) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), n.cfg.Calls.DrainWait)
 	defer cancel()
-	if err := await(ctx, stopped); err != nil {
+	if err := group.Await(ctx, stopped); err != nil {
 		n.log.Warn("Raft did not stop in time; continuing without it", "error", err)
 	}
 }
 
-// terms is Raft's stable store. A term begins when the log is settled.
+// terms is Raft's stable store. A term begins when the log is settled, and this node votes for itself only where it
+// may stand for election: the only voter asks no other node.
 type terms struct {
 	*vote.Store
-	begin func(term uint64)
+	begin  func(term uint64)
+	self   []byte // the candidate of its own vote
+	ballot *ballot.Ballot
+}
+
+func (n *Node) terms() terms {
+	self := n.trans.EncodePeer(raft.ServerID(n.id), n.trans.LocalAddr())
+	return terms{n.data.Vote, n.data.Log.NewTerm, self, n.ballot}
 }
 
 // SetUint64 implements raft.StableStore.
@@ -244,4 +246,15 @@ func (t terms) SetUint64(key []byte, val uint64) error {
 		t.begin(val)
 	}
 	return t.Store.SetUint64(key, val)
+}
+
+// Set implements raft.StableStore. Raft gives up an election in which it cannot vote for itself.
+func (t terms) Set(key, val []byte) error {
+	if string(key) == vote.KeyVote && bytes.Equal(val, t.self) {
+		term, err := t.GetUint64([]byte(vote.KeyVoteTerm))
+		if err = errors.Join(err, t.ballot.Stands(), t.ballot.Elects(term)); err != nil {
+			return err
+		}
+	}
+	return t.Store.Set(key, val)
 }

@@ -110,12 +110,12 @@ var storyCommands = map[string]func(*story) string{
 	"transfer": func(s *story) string {
 		return s.tell(turn.Result{}, s.at().TransferLeadership(s.context()))
 	},
-	"remove": func(s *story) string { return s.tell(turn.Result{}, s.at().RemoveNode(s.context(), s.id(1))) },
+	"remove": func(s *story) string { return s.tell(turn.Result{}, s.at().members.RemoveNode(s.context(), s.id(1))) },
 	"add": func(s *story) string {
 		id := s.id(1)
 		s.wipe(id)
 		var err error
-		if !s.soon(time.Minute, func() bool { err = s.at().AddNode(s.context(), id, id); return err == nil }) {
+		if !s.soon(time.Minute, func() bool { err = s.at().members.AddNode(s.context(), id, id); return err == nil }) {
 			return s.tell(turn.Result{}, err)
 		}
 		s.within(time.Minute, "it is a voter", func() bool { return s.isVoter(id) })

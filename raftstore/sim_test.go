@@ -74,7 +74,7 @@ func simulate(t *testing.T, seed uint64, dir string) {
 	time.Sleep(simExpired)
 	w.readAll()
 	w.checkPairs()
-	_, term, _ := c.leader().raft.state()
+	_, term, _ := c.leader().raft.State()
 	c.close()
 	opts := lincheck.DefaultOptions()
 	opts.ClockSlack += 2 * simExactSkew

@@ -246,7 +246,7 @@ func (c *simCluster) crash(id string) {
 	})
 	policies := simdisk.Policies()
 	c.disks[id] = n.disk.Crash(policies[c.rnd.IntN(len(policies))], c.rnd)
-	n.fail(errKilled)
+	n.failure.Fail(errKilled)
 	c.net.reset(id)
 	c.join(n)
 }
@@ -276,7 +276,7 @@ func (c *simCluster) join(n *simNode) {
 	if n.err != nil && !errors.Is(n.err, errKilled) && !errors.Is(n.err, ErrRemoved) {
 		c.t.Errorf("%s stopped: %v", n.id, n.err)
 	}
-	if l, _ := n.mark.Lost(); l.Doubt > 0 { // no disk here is put back
+	if l, _ := n.data.Mark.Lost(); l.Doubt > 0 { // no disk here is put back
 		c.t.Errorf("%s believes that it lost %v", n.id, l)
 	}
 }
@@ -289,7 +289,7 @@ func (c *simCluster) others(id string) []string {
 // leader returns the node that leads and serves, nil if there is none.
 func (c *simCluster) leader() *simNode {
 	for _, n := range c.running() {
-		if term, _ := n.lead.serves(); term != 0 {
+		if term, _ := n.lead.Serves(); term != 0 {
 			return n
 		}
 	}
@@ -320,9 +320,9 @@ func (c *simCluster) recover() {
 	}
 	for _, n := range c.running() {
 		ok, why := n.Ready()
-		applied, _ := n.state.Applied()
-		c.t.Logf("%s: ready %v (%v), level %d, applied %d, configuration %v", n.id, ok, why, n.state.Level(), applied,
-			n.raft.configuration())
+		applied, _ := n.data.State.Applied()
+		c.t.Logf("%s: ready %v (%v), level %d, applied %d, configuration %v", n.id, ok, why,
+			n.data.State.Level(), applied, n.raft.Configuration())
 	}
 	c.t.Fatal("not all nodes are ready within 30s")
 }
@@ -369,12 +369,12 @@ func (c *simCluster) checksum() (index uint64, sum string) {
 func (c *simCluster) hashAt(n *simNode, index uint64) string {
 	c.t.Helper()
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if i, sum := n.state.StateHash(); i == index {
+		if i, sum := n.data.State.StateHash(); i == index {
 			return sum
 		}
 	}
 	s := n.Stats()
-	applied, _ := n.state.Applied()
+	applied, _ := n.data.State.Applied()
 	at := fmt.Sprintf("%s is at entry %d, its log goes from %d to %d, %d snapshots were installed", n.id, applied,
 		s.Log.First, s.Log.Last, s.Snapshots.Installed)
 	if applied < index || s.Snapshots.Installed == 0 {

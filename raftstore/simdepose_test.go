@@ -21,7 +21,7 @@ func (c *simCluster) depose(id string) {
 	if n == nil {
 		return
 	}
-	leads := func(n *simNode) bool { term, _ := n.lead.serves(); return term != 0 }
+	leads := func(n *simNode) bool { term, _ := n.lead.Serves(); return term != 0 }
 	if !leads(n) {
 		c.elect(n)
 	}

@@ -36,18 +36,18 @@ func TestNodeWithAStateNewerThanItsLogStarts(t *testing.T) {
 				}
 			}
 		}
-		if err := n.state.Flush(context.Background()); err != nil { // it is sent as it is on the disk
+		if err := n.data.State.Flush(context.Background()); err != nil { // it is sent as it is on the disk
 			t.Fatal(err)
 		}
 		c.net.set(n.id, late, func(l *line) { l.kinds = map[messageKind]time.Duration{{rpcEntries, false}: time.Hour} })
 		c.start(late)
 		r := c.node(late)
 		c.within(time.Minute, "the state was sent", func() bool {
-			applied, _ := r.state.Applied()
+			applied, _ := r.data.State.Applied()
 			return applied > 0 && r.Stats().Snapshots.Installed > 0
 		})
-		state, _ := r.state.Durable()
-		if end, _ := r.logs.LastIndex(); state <= max(end, r.snaps.Position().Index) {
+		state, _ := r.data.State.Durable()
+		if end, _ := r.data.Log.LastIndex(); state <= max(end, r.data.Snapshots.Position().Index) {
 			t.Fatalf("the state is at entry %d, the log ends at %d: the test shows nothing", state, end)
 		}
 		c.crash(late)

@@ -17,7 +17,7 @@ func (c *simCluster) replaceMember(id string) (undo func()) {
 	defer cancel()
 	for _, n := range c.running() {
 		if n.id != id {
-			_ = n.RemoveNode(ctx, id) // it may fail, and its outcome may be unknown
+			_ = n.members.RemoveNode(ctx, id) // it may fail, and its outcome may be unknown
 			break
 		}
 	}
@@ -45,7 +45,7 @@ func (c *simCluster) rejoin(id string) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		if n.id != id {
-			_ = n.AddNode(ctx, id, id)
+			_ = n.members.AddNode(ctx, id, id)
 		}
 		return c.isVoter(id)
 	})
@@ -66,13 +66,13 @@ func (c *simCluster) isVoter(id string) bool {
 		turn.Consistency{}); err != nil && turn.KindOf(err) != turn.NotFound {
 		return false
 	}
-	s, found := n.raft.configuration().Find(id)
+	s, found := n.raft.Configuration().Find(id)
 	return found && s.Voter
 }
 
 // hasMember reports whether the configuration has a node.
 func (n *simNode) hasMember(id string) bool {
-	_, found := n.raft.configuration().Find(id)
+	_, found := n.raft.Configuration().Find(id)
 	return found
 }
 

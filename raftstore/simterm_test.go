@@ -12,7 +12,7 @@ import (
 // Raft takes votes in its main loop. Heartbeats that change term and role beside it
 // break the promise that a term has one leader: see transport.SetHeartbeatHandler.
 func TestOneLeaderPerTerm(t *testing.T) {
-	for range 3 { // timers are random
+	for range 12 { // timers are random
 		bubble(t, func(t *testing.T, dir string) {
 			c := newSimCluster(t, 1, dir, 3)
 			defer c.abandon()
@@ -36,10 +36,10 @@ func TestOneLeaderPerTerm(t *testing.T) {
 					}
 				})
 			}
-			_, before, _ := next.raft.state()
+			_, before, _ := next.raft.State()
 			c.elect(late)
 			c.within(time.Second, "n2 takes part in the election of n1", func() bool {
-				_, term, _ := next.raft.state()
+				_, term, _ := next.raft.State()
 				return term == before+1
 			})
 			c.elect(next)

@@ -66,13 +66,13 @@ func TestSnapshotOverAStaleEnd(t *testing.T) {
 	put(t, a, "s", "common")
 	c.level()
 	c.isolate(w, "n1", others, true)
-	_, term, _ := a.raft.state()
-	stale := a.logs.LastDurable() + 40
+	_, term, _ := a.raft.State()
+	stale := a.data.Log.LastDurable() + 40
 	for range 40 {
 		entry := raftlog.NewProposal(term, codec.AppendEntry(nil, 0, nil))
 		a.raft.Load().ApplyLog(entry, 0)
 	}
-	eventuallyTrue(t, "the old leader has entries of its own", func() bool { return a.logs.LastDurable() >= stale })
+	eventuallyTrue(t, "the old leader has entries of its own", func() bool { return a.data.Log.LastDurable() >= stale })
 	b := c.elect("n2")
 	for range 20 {
 		put(t, b, "s", "new")
@@ -85,8 +85,8 @@ func TestSnapshotOverAStaleEnd(t *testing.T) {
 	}
 	c.isolate(w, "n1", others, false)
 	eventuallyTrue(t, "a snapshot is installed", func() bool { return a.Stats().Snapshots.Installed > 0 })
-	if first := a.Stats().Log.First; first != 0 && first <= a.snaps.Position().Index {
-		t.Errorf("the log begins at %d, the snapshot ends at %v", first, a.snaps.Position())
+	if first := a.Stats().Log.First; first != 0 && first <= a.data.Snapshots.Position().Index {
+		t.Errorf("the log begins at %d, the snapshot ends at %v", first, a.data.Snapshots.Position())
 	}
 	put(t, a, "s", "end")
 	c.sameState()
@@ -110,7 +110,7 @@ func (c *cluster) cutLog(r *running, before uint64) {
 	eventuallyTrue(c.t, fmt.Sprintf("the log of %s begins at %d or later", r.id, before), func() bool {
 		_ = r.Snapshot(c.t.Context()) // a follower may have to wait for what is committed
 		stats := r.Stats()
-		return stats.Log.First >= before || stats.Log.Last == 0 && r.snaps.Position().Index >= before
+		return stats.Log.First >= before || stats.Log.Last == 0 && r.data.Snapshots.Position().Index >= before
 	})
 }
 
@@ -157,7 +157,7 @@ func TestReplacedSnapshotIsNotOpened(t *testing.T) {
 	if err := n.Snapshot(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	list, err := n.snaps.List()
+	list, err := n.data.Snapshots.List()
 	if err != nil || len(list) != 1 {
 		t.Fatal(list, err)
 	}
@@ -165,7 +165,7 @@ func TestReplacedSnapshotIsNotOpened(t *testing.T) {
 	if err := n.Snapshot(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if meta, r, err := n.snaps.Open(list[0].ID); err == nil {
+	if meta, r, err := n.data.Snapshots.Open(list[0].ID); err == nil {
 		_ = r.Close()
 		t.Fatalf("asked for snapshot %s, the store opened %s", list[0].ID, meta.ID)
 	}

@@ -37,11 +37,11 @@ func TestLogStaysWhileASnapshotIsSent(t *testing.T) {
 		}
 	}
 	write()
-	list, err := n.snaps.List()
+	list, err := n.data.Snapshots.List()
 	if err != nil || len(list) != 1 {
 		t.Fatal(list, err)
 	}
-	meta, stream, err := n.snaps.Open(list[0].ID)
+	meta, stream, err := n.data.Snapshots.Open(list[0].ID)
 	if err != nil {
 		t.Fatal(err)
 	}

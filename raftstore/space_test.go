@@ -151,7 +151,7 @@ func TestLeaderWithoutSpaceHandsOver(t *testing.T) {
 	d.set(1<<20, "n1", "n2")
 	d.set(plenty, "n2")
 	eventuallyTrue(t, "n2 or n3 leads",
-		func() bool { id, _ := c.nodes["n3"].lead.leader(); return id == "n2" || id == "n3" })
+		func() bool { id, _ := c.nodes["n3"].lead.Leader(); return id == "n2" || id == "n3" })
 	for _, r := range c.nodes {
 		put(t, r, "s", "y")
 	}
@@ -180,4 +180,35 @@ func TestNoInodes(t *testing.T) {
 	files.Store(1 << 20)
 	c.rejecting(false)
 	put(t, c.leader(), "s", "y")
+}
+
+// A write for which the log has no room on a disk that is not short is rejected: it ends no leader's term.
+func TestWriteLargerThanTheRoomOfTheLog(t *testing.T) {
+	c, d := newSpaceCluster(t, patient)
+	c.elect("n1")
+	c.ready()
+	mib := strings.Repeat("x", 1<<20)
+	for range 12 { // so that the log is no short one, which would not ask
+		put(t, c.leader(), "s", mib[:1<<19])
+	}
+	c.ready()
+	for _, r := range c.nodes { // what is on its way to the disk counts as taken
+		if err := r.data.State.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := c.leader()
+	term, _ := before.lead.Serves()
+	d.set(68<<20, "n1", "n2", "n3")
+	for range 3 {
+		_, err := before.Apply(t.Context(), appendOp("s", mib, mib, mib, mib, mib, mib, mib, mib))
+		kindIs(t, err, turn.ReadOnly)
+	}
+	put(t, before, "s", "y")
+	if now, _ := before.lead.Serves(); now != term {
+		t.Errorf("it led in term %d; now its term is %d", term, now)
+	}
+	d.set(plenty, "n1", "n2", "n3")
+	put(t, before, "s", mib, mib, mib, mib, mib, mib, mib, mib)
+	c.sameState()
 }

@@ -81,6 +81,8 @@ type LeaderStats struct {
 	Term      uint64
 	Committed uint64 // index up to which entries are known to be committed
 	Others    int    // other members
+	Voters    int    // of all members
+	Learners  int    // of all members
 	Connected int    // of them, those to which requests get through
 	Changes   uint64 // leaders seen
 	Transfers uint64 // from this node to another
@@ -149,21 +151,29 @@ func (n *Node) Stats() Stats {
 			ReadOnly: n.space.Refusal() != nil, Short: n.space.Short() != nil, Free: n.space.Free(),
 		},
 		BroadcastsDropped: n.casts.Dropped(),
-		Level:             n.state.Level(),
+		Level:             n.data.State.Level(),
 	}
 }
 
 func (n *Node) leaderStats() LeaderStats {
 	s := LeaderStats{
-		Role: n.role(), Changes: n.lead.changes.Load(), Transfers: n.stats.transfers.Load(),
+		Role: n.role(), Changes: n.lead.Changes.Load(), Transfers: n.stats.transfers.Load(),
 		Ticks: n.stats.ticks.Load(),
 	}
-	leader, _ := n.lead.leader()
+	leader, _ := n.lead.Leader()
 	s.Known = leader != ""
-	_, s.Term, s.Committed = n.raft.state()
-	for _, id := range n.raft.others() {
+	_, s.Term, s.Committed = n.raft.State()
+	for _, m := range n.raft.Configuration() {
+		if m.Voter {
+			s.Voters++
+		} else {
+			s.Learners++
+		}
+		if m.ID == n.id {
+			continue
+		}
 		s.Others++
-		if n.net.Connected(id) {
+		if n.net.Connected(m.ID) {
 			s.Connected++
 		}
 	}
@@ -171,25 +181,25 @@ func (n *Node) leaderStats() LeaderStats {
 }
 
 func (n *Node) stateStats() (s StateStats) {
-	s.Changes, s.Queries = n.state.LockHolds()
-	s.BlockReads, s.BlocksCached = n.state.BlockReads()
-	s.Applied, _ = n.state.Applied()
-	s.Durable, _ = n.state.Durable()
+	s.Changes, s.Queries = n.data.State.LockHolds()
+	s.BlockReads, s.BlocksCached = n.data.State.BlockReads()
+	s.Applied, _ = n.data.State.Applied()
+	s.Durable, _ = n.data.State.Durable()
 	s.Repairs = n.stats.repairs.Load()
-	s.Keys, s.Clock = n.state.Keys(), n.state.Clock()
-	damage, _ := n.state.Damage()
+	s.Keys, s.Clock = n.data.State.Keys(), n.data.State.Clock()
+	damage, _ := n.data.State.Damage()
 	s.Damaged = damage != nil
 	return s
 }
 
 func (n *Node) logStats() (s LogStats) {
-	s.Appends = n.logs.Appends()
-	s.First, s.Last = n.logs.FirstDurable(), n.logs.LastDurable()
+	s.Appends = n.data.Log.Appends()
+	s.First, s.Last = n.data.Log.FirstDurable(), n.data.Log.LastDurable()
 	return s
 }
 
 // OpenFiles returns how many files are open whose number grows with what the node
 // stores: block files, and segments of the log.
 func (n *Node) OpenFiles() int {
-	return n.state.OpenFiles() + n.logs.OpenFiles()
+	return n.data.OpenFiles()
 }

@@ -2,7 +2,6 @@ package raftstore
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,68 +11,43 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/datadir"
 	"github.com/turnlog/turnlog/internal/membership"
-	"github.com/turnlog/turnlog/internal/peer"
+	"github.com/turnlog/turnlog/internal/requests"
 	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/turn"
 )
 
-// roleRecovering is that of a voter whose log has lost entries: it stands for no election.
-const roleRecovering = "recovering"
-
-// nodeStatus is a node's own view of itself.
-type nodeStatus struct {
-	ID          string `json:"id"`
-	Incarnation string `json:"incarnation"`
-	RESPAddr    string `json:"resp_addr,omitempty"`
-	HTTPAddr    string `json:"http_addr,omitempty"`
-	Role        string `json:"role"`
-	Term        uint64 `json:"term"`
-	Applied     uint64 `json:"applied"`
-	Last        uint64 `json:"last"`
-	Hash        string `json:"hash,omitempty"`
-	HashIndex   uint64 `json:"hash_index,omitempty"`
-	NoSpace     bool   `json:"no_space,omitempty"` // less than the reserve is left on its disk
-	Space       string `json:"space,omitempty"`    // if so, how much
-	NoLog       bool   `json:"no_log,omitempty"`   // its log has room for a few more entries only
-	Damaged     bool   `json:"damaged,omitempty"`  // its state, and not repaired yet
-	Halted      bool   `json:"halted,omitempty"`   // for damage: it serves nothing
-	Wall        int64  `json:"wall,omitempty"`     // what the wall clock shows, Unix milliseconds
-	Time        int64  `json:"time,omitempty"`     // cluster time of the state, Unix milliseconds
-	Free        uint64 `json:"free,omitempty"`     // bytes of its disk
-	Version     string `json:"version,omitempty"`  // of its program
-	// The highest level that the node's version knows (older ones announce none), and
-	// that at which it holds the cluster; nil: it does not.
-	KnownLevel turn.ClusterLevel  `json:"known_level,omitempty"`
-	HoldLevel  *turn.ClusterLevel `json:"hold_level,omitempty"`
-	// Level is the cluster's, if the node leads and has applied all that came before its term.
-	Level *turn.ClusterLevel `json:"level,omitempty"`
-	// Members are the ids recorded in the state, as of Applied or later.
-	Members []string `json:"members"`
+// statusOf returns another node's view of itself, or this one's.
+func (n *Node) statusOf(ctx context.Context, id string) (requests.Status, error) {
+	if id == n.id {
+		return n.status(), nil
+	}
+	return n.peers.Status(ctx, id)
 }
 
-func (n *Node) status() nodeStatus {
-	s := nodeStatus{
-		ID: n.id, Incarnation: n.ident.Get().Incarnation,
+func (n *Node) status() requests.Status {
+	s := requests.Status{
+		ID: n.id, Incarnation: n.data.Identity.Get().Incarnation,
 		RESPAddr: n.cfg.Clients.RESPAddr, HTTPAddr: n.cfg.Clients.HTTPAddr,
-		Role: n.role(), Last: max(n.logs.LastDurable(), n.snaps.Position().Index),
+		Role: n.role(), Last: max(n.data.Log.LastDurable(), n.data.Snapshots.Position().Index),
 		NoLog: n.space.LogFull(), Wall: n.cfg.Clock.Now().UnixMilli(),
-		KnownLevel: n.knownLevel(), HoldLevel: n.cfg.HoldLevel,
-		Time: n.state.Clock(), Free: n.space.Free(), Version: n.cfg.Version,
+		KnownLevel: n.cfg.knownLevel(), HoldLevel: n.cfg.HoldLevel,
+		Time: n.data.State.Clock(), Free: n.space.Free(), Version: n.cfg.Version,
 	}
 	if short := n.space.Short(); short != nil {
 		s.NoSpace, s.Space = true, short.Message
 	}
-	if term, _ := n.lead.serves(); term != 0 {
-		level := n.state.Level()
+	if term, _ := n.lead.Serves(); term != 0 {
+		level := n.data.State.Level()
 		s.Level = &level
 	}
-	s.Applied, _ = n.state.Applied()
-	for _, m := range n.state.Members() {
+	s.Applied, _ = n.data.State.Applied()
+	for _, m := range n.data.State.Members() {
 		s.Members = append(s.Members, m.ID)
 	}
-	s.HashIndex, s.Hash = n.state.StateHash()
-	damage, halted := n.state.Damage()
+	s.HashIndex, s.Hash = n.data.State.StateHash()
+	damage, halted := n.data.State.Damage()
 	s.Damaged, s.Halted = damage != nil, damage != nil && halted
 	if r := n.raft.Load(); r != nil {
 		s.Term = r.CurrentTerm()
@@ -81,9 +55,9 @@ func (n *Node) status() nodeStatus {
 	return s
 }
 
-// Roles returns all that a node can be.
+// Roles returns all roles that a node can have.
 func Roles() []string {
-	return []string{"leader", "follower", "candidate", "learner", roleRecovering, "starting", "stopping"}
+	return []string{"leader", "follower", "candidate", "learner", requests.RoleRecovering, "starting", "stopping"}
 }
 
 // role returns what this node is at the moment: see turn.Node.
@@ -92,58 +66,40 @@ func (n *Node) role() string {
 	if r == nil {
 		return "starting"
 	}
-	_, missing := n.mark.Lost()
+	_, missing := n.data.Mark.Lost()
 	switch r.State() {
 	case raft.Leader:
 		return "leader"
 	case raft.Candidate:
 		if missing {
-			return roleRecovering
+			return requests.RoleRecovering
 		}
 		return "candidate"
 	case raft.Follower:
-		if _, voter := n.raft.voters(); !voter {
+		if _, voter := n.raft.Voters(); !voter {
 			return "learner"
 		}
 		if missing {
-			return roleRecovering
+			return requests.RoleRecovering
 		}
 		return "follower"
 	}
 	return "stopping"
 }
 
-// answerStatus tells how this node is. A leader that asks says what it rejects.
-func (n *Node) answerStatus(r peer.Request) ([]byte, error) {
-	var notice leaderNotice
-	if leader, _ := n.lead.leader(); leader == r.From.NodeID && len(r.Payload) > 0 &&
-		json.Unmarshal(r.Payload, &notice) == nil {
-		var why *turn.Error
-		if notice.Rejects != "" {
-			why = turn.Errorf(turn.ReadOnly, "%s", notice.Rejects)
-		}
-		n.space.Hear(why)
-	}
-	b, err := json.Marshal(n.status())
-	return append([]byte{answerOK}, b...), err
-}
-
-// statusTime bounds the wait for another node's status.
-const statusTime = 500 * time.Millisecond
-
 // Cluster describes the cluster as this node sees it; it asks every member for
 // its state, and waits half a second at most.
 func (n *Node) Cluster(ctx context.Context) (turn.Cluster, error) {
-	c := turn.Cluster{ID: n.state.ClusterID(), Level: n.state.Level()}
+	c := turn.Cluster{ID: n.data.State.ClusterID(), Level: n.data.State.Level()}
 	before := n.leadership()
 	if why := n.space.Refusal(); why != nil {
 		c.ReadOnly = why.Message
 	}
-	servers := n.raft.configuration()
+	servers := n.raft.Configuration()
 	c.Nodes = make([]turn.Node, len(servers))
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		attempt, cancel := context.WithTimeout(ctx, statusTime)
+		attempt, cancel := context.WithTimeout(ctx, requests.StatusTime)
 		defer cancel()
 		_, c.Serving = n.reads.Index(attempt)
 	})
@@ -163,8 +119,8 @@ type leadership struct {
 }
 
 func (n *Node) leadership() (l leadership) {
-	l.leader, _ = n.lead.leader()
-	_, l.term, _ = n.raft.state()
+	l.leader, _ = n.lead.Leader()
+	_, l.term, _ = n.raft.State()
 	return l
 }
 
@@ -176,7 +132,7 @@ func (l leadership) since(before leadership, confirmed bool) (leader string, ter
 
 func (n *Node) describe(ctx context.Context, s membership.Server) turn.Node {
 	d := turn.Node{ID: s.ID, RaftAddr: s.Addr, Role: "unreachable", Voter: s.Voter, Problems: []string{}}
-	for _, m := range n.state.Members() {
+	for _, m := range n.data.State.Members() {
 		if m.ID == d.ID {
 			d.RESPAddr, d.HTTPAddr = m.RESPAddr, m.HTTPAddr
 		}
@@ -191,34 +147,14 @@ func (n *Node) describe(ctx context.Context, s membership.Server) turn.Node {
 	d.StateHash, d.HashIndex = st.Hash, st.HashIndex
 	d.Level, d.HoldLevel = st.KnownLevel, st.HoldLevel
 	d.Version, d.Time, d.DiskFree = st.Version, st.Time, st.Free
-	d.Problems = append(d.Problems, st.problems()...)
+	d.Problems = append(d.Problems, st.Problems()...)
 	return d
-}
-
-// problems says what keeps a node from being well.
-func (s *nodeStatus) problems() (list []string) {
-	if s.NoSpace {
-		list = append(list, "its disk is full: "+s.Space)
-	}
-	if s.NoLog {
-		list = append(list, "its log has room for a few more entries only")
-	}
-	switch {
-	case s.Halted:
-		list = append(list, "its state is damaged; it serves nothing until another node has sent it")
-	case s.Damaged:
-		list = append(list, "its state is damaged, and is being repaired")
-	}
-	if s.Role == roleRecovering {
-		list = append(list, "its log has lost entries, and no leader has sent them again yet")
-	}
-	return list
 }
 
 // watchStart notes the commit index when a leader can first tell it. A node that
 // is alone need not wait for an election to come about.
 func (n *Node) watchStart(ctx context.Context) {
-	if others, voter := n.raft.voters(); voter && len(others) == 0 {
+	if others, voter := n.raft.Voters(); voter && len(others) == 0 {
 		n.standAlone(ctx)
 	}
 	for {
@@ -229,7 +165,7 @@ func (n *Node) watchStart(ctx context.Context) {
 			n.begun.Store(index + 1)
 			return
 		}
-		_, changed := n.lead.leader()
+		_, changed := n.lead.Leader()
 		if !signal.Wait(ctx, changed, 50*time.Millisecond) {
 			return
 		}
@@ -252,8 +188,8 @@ func (n *Node) standAlone(ctx context.Context) {
 func (n *Node) Ready() (ok bool, reasons []string) {
 	r := n.raft.Load()
 	switch {
-	case n.reason() != nil:
-		reasons = append(reasons, fmt.Sprintf("the node failed: %v", n.reason()))
+	case n.failure.Reason() != nil:
+		reasons = append(reasons, fmt.Sprintf("the node failed: %v", n.failure.Reason()))
 	case n.stopping.Load():
 		reasons = append(reasons, "the node is stopping")
 	case r == nil:
@@ -262,16 +198,21 @@ func (n *Node) Ready() (ok bool, reasons []string) {
 	if len(reasons) > 0 {
 		return false, reasons
 	}
-	if _, voter := n.raft.voters(); !voter {
-		reasons = append(reasons, "the node is not a voter")
+	if _, member := n.raft.Configuration().Find(n.id); !member {
+		reasons = append(reasons, "the node is not a member of a cluster")
 	}
-	if l, missing := n.mark.Lost(); missing {
+	if l, missing := n.data.Mark.Lost(); missing {
 		reasons = append(reasons, fmt.Sprintf("the node's log has lost %v, which no leader has sent again yet", l))
-		if leader, _ := n.lead.leader(); leader == "" && l.Doubt > 0 {
+		leader, _ := n.lead.Leader()
+		switch others, voter := n.raft.Voters(); {
+		case leader != "":
+		case voter && len(others) == 0:
+			reasons = append(reasons, datadir.OnlyVoter)
+		case l.Doubt > 0:
 			reasons = append(reasons, n.detector.HowToElect())
 		}
 	}
-	if leader, _ := n.lead.leader(); leader == "" {
+	if leader, _ := n.lead.Leader(); leader == "" {
 		reasons = append(reasons, "there is no leader")
 		if how := n.detector.WaitsForRestored(); how != "" {
 			reasons = append(reasons, how)
@@ -284,11 +225,11 @@ func (n *Node) Ready() (ok bool, reasons []string) {
 		reasons = append(reasons,
 			fmt.Sprintf("a write has been waiting for its outcome for %v", age.Round(100*time.Millisecond)))
 	}
-	if damage, halted := n.state.Damage(); halted {
+	if damage, halted := n.data.State.Damage(); halted {
 		reasons = append(reasons,
 			fmt.Sprintf("the state is damaged, and is being fetched from another node: %v", damage))
 	}
-	applied, _ := n.state.Applied()
+	applied, _ := n.data.State.Applied()
 	switch begun := n.begun.Load(); {
 	case begun == 0:
 		reasons = append(reasons, "it is not known yet how much there is to catch up with")
@@ -305,39 +246,38 @@ func (n *Node) Checksum(ctx context.Context) (index uint64, hash string, err err
 	if err != nil {
 		return 0, "", err
 	}
-	if err := n.state.WaitApplied(ctx, r.Index); err != nil {
+	if err := n.data.State.WaitApplied(ctx, r.Index); err != nil {
 		return 0, "", unavailable("the node did not reach log entry %d: %v", r.Index, err)
 	}
 	for { // hashing follows the flush
-		index, hash := n.state.StateHash()
+		index, hash := n.data.State.StateHash()
 		if index >= r.Index {
 			return index, hash, nil
 		}
-		if damage, halted := n.state.Damage(); halted {
+		if damage, halted := n.data.State.Damage(); halted {
 			return 0, "", unavailable("the state was not hashed, because it is damaged: %v", damage)
 		}
-		if !n.state.HashAwaited(r.Index) {
+		if !n.data.State.HashAwaited(r.Index) {
 			return 0, "", unavailable("the state was not hashed, because another node's replaced it: try again")
 		}
 		select {
 		case <-ctx.Done():
 			return 0, "", unavailable("the state was not hashed in time: %v", ctx.Err())
-		case <-n.failure.known:
+		case <-n.failure.Known():
 			return 0, "", unavailable("the node failed")
 		case <-time.After(2 * time.Millisecond):
 		}
 	}
 }
 
-// Copies tells whether this node, and how many others, have the log up to an
-// applied entry on disk: those that say that they have applied it, and at least
-// as many as it takes to commit it. It returns when enough others are known to,
-// when all have been asked, or when ctx ends.
+// Copies reports whether this node has the log up to an applied entry on disk, and how many others
+// have: those that report that they have applied it, and at least as many as it takes to commit it. It
+// returns when at least enough others are known to have it, when all have been asked, or when ctx ends.
 func (n *Node) Copies(ctx context.Context, index uint64, enough int) (own bool, others int) {
-	own = n.state.WaitApplied(ctx, index) == nil
+	own = n.data.State.WaitApplied(ctx, index) == nil
 	certain := 0
 	if own && index > 0 {
-		voters, voting := n.raft.voters()
+		voters, voting := n.raft.Voters()
 		certain = (len(voters) + 1) / 2 // beside this node
 		if !voting {
 			certain = len(voters)/2 + 1
@@ -348,7 +288,7 @@ func (n *Node) Copies(ctx context.Context, index uint64, enough int) (own bool, 
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ids := n.raft.others()
+	ids := n.raft.Others()
 	answers := make(chan bool, len(ids))
 	for _, id := range ids {
 		go func() {

@@ -52,8 +52,8 @@ func newTransport(n *Node) *transport {
 			Timeout:         cfg.Consensus.RPC,
 		}),
 		maxBytes: cfg.Consensus.MaxBytes,
-		leads:    n.raft.leads,
-		durable:  n.logs.AwaitDurable,
+		leads:    n.raft.Leads,
+		durable:  n.data.Log.AwaitDurable,
 		waiter:   n.waiter,
 		ballot:   n.ballot,
 		seen:     n.seen,
@@ -125,13 +125,30 @@ func (t *transport) Consumer() <-chan raft.RPC { return t.rpcs }
 
 // run hands Raft the messages of other nodes until ctx ends.
 func (t *transport) run(ctx context.Context, log *slog.Logger) {
-	t.ballot.Pass(ctx, t.NetworkTransport.Consumer(), t.rpcs, log)
+	t.ballot.Pass(ctx, t.NetworkTransport.Consumer(), func(rpc raft.RPC) { t.hand(ctx, rpc) }, log)
+}
+
+// hand gives Raft a message, unless ctx ends before it takes it.
+//
+// A leader is not told to stand for election: Raft would, and so end its term. The message is one of an earlier
+// leader, whose main loop hangs and does not know yet that there is another one.
+func (t *transport) hand(ctx context.Context, rpc raft.RPC) {
+	if _, stand := rpc.Command.(*raft.TimeoutNowRequest); stand && t.leads() {
+		rpc.Respond(nil, errLeads)
+		return
+	}
+	select {
+	case t.rpcs <- rpc:
+	case <-ctx.Done():
+	}
 }
 
 var errDropped = errors.New("the log dropped an entry while it was read to be sent")
 
 // errRestarted has Raft send the entries again.
 var errRestarted = errors.New("the node was restarted while it was sent entries: whether it has them is unknown")
+
+var errLeads = errors.New("this node leads already")
 
 var errNotLeading = errors.New("this node is no longer the leader")
 

@@ -64,19 +64,21 @@ func TestStaleSuffixIsNotApplied(t *testing.T) {
 	a := c.elect("n1")
 	put(t, a, "s", "common")
 	c.level()
-	before := a.logs.LastDurable()
+	before := a.data.Log.LastDurable()
 	var prev raft.Log
-	if err := a.logs.GetLog(before, &prev); err != nil {
+	if err := a.data.Log.GetLog(before, &prev); err != nil {
 		t.Fatal(err)
 	}
 	c.isolate(w, "n1", others, true)
 	a.Submit(t.Context(), appendOp("s", "stale"))
-	eventuallyTrue(t, "the old leader has an entry of its own", func() bool { return a.logs.LastDurable() > before })
+	eventuallyTrue(t, "the old leader has an entry of its own", func() bool {
+		return a.data.Log.LastDurable() > before
+	})
 	b := c.elect("n2")
 	put(t, b, "s", "new")
 
 	// What the new leader sends if it builds a message while it commits.
-	_, term, commit := b.raft.state()
+	_, term, commit := b.raft.State()
 	args := raft.AppendEntriesRequest{
 		RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte("n2"),
 			Addr: []byte(c.addrs["n2"])},
@@ -133,9 +135,9 @@ func TestLargeEntriesReachALaggingFollower(t *testing.T) {
 	}
 	put(t, leader, "s", string(make([]byte, 1<<20)))
 	f = c.start(f.id)
-	want, _ := leader.state.Applied()
+	want, _ := leader.data.State.Applied()
 	began := time.Now()
-	eventuallyTrue(t, "the follower catches up", func() bool { have, _ := f.state.Applied(); return have >= want })
+	eventuallyTrue(t, "the follower catches up", func() bool { have, _ := f.data.State.Applied(); return have >= want })
 	t.Logf("caught up in %v", time.Since(began))
 	c.sameState()
 }
@@ -158,7 +160,7 @@ func (c *cluster) keepConnections(from *running, to string) {
 // would not ask for one in such a term is passed over.
 func (c *cluster) askVote(from *running, to string) error {
 	asks := *from.trans
-	asks.ballot = ballot.New(ballot.Config{Mark: from.mark, Clock: time.Now})
+	asks.ballot = ballot.New(ballot.Config{Mark: from.data.Mark, Clock: time.Now})
 	asks.ballot.Ask(0)
 	req := &raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}}
 	return asks.RequestVote(raft.ServerID(to), raft.ServerAddress(c.addrs[to]), req, &raft.RequestVoteResponse{})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/levels"
 	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -61,21 +62,16 @@ func TestPoisonIsNotProposed(t *testing.T) {
 			{Origin: origin, Number: number + 2, Op: op}, {Origin: origin, Number: number + 3, Op: good}}
 		number += 3
 		for range 2 { // alone, too
-			answer, err := f.net.Call(t.Context(), leader.id, kindForward,
-				appendForwarded(propose.Forwarded{Origin: f.writes.calls.Origin(), Session: session,
-					Commands: commands}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			batch := propose.Forwarded{Origin: f.writes.calls.Origin(), Session: session, Commands: commands}
+			answered := make(chan []fsm.Outcome, 1)
+			f.peers.Forward(leader.id, batch, func(outs []fsm.Outcome, failed *propose.Failure) {
+				if failed != nil {
+					t.Errorf("%s: %v", name, failed.Err)
+				}
+				answered <- outs
+			})
+			outs := <-answered
 			session++
-			content, failed, err := open(answer)
-			if err != nil || failed != nil {
-				t.Fatalf("%s: %v, %v", name, failed, err)
-			}
-			outs, err := parseOutcomes(content)
-			if err != nil {
-				t.Fatal(err)
-			}
 			wantOutcomes(t, name, commands, op, outs)
 			commands = commands[1:2]
 		}
@@ -118,17 +114,17 @@ func wantOutcomes(t *testing.T, name string, commands []codec.Command, op []byte
 func TestBatchAboveTheLevelIsRefused(t *testing.T) {
 	c := newCluster(t, 1, holdsLevel0)
 	n1 := c.leader()
-	if err := n1.levelError(turn.Level1); err == nil || err.Kind != turn.Unavailable ||
+	if err := n1.levels.Check(turn.Level1); err == nil || err.Kind != turn.Unavailable ||
 		!strings.Contains(err.Message, "cluster level 1") {
 		t.Errorf("above the level: %v", err)
 	}
-	if err := n1.levelError(turn.Level0); err != nil {
+	if err := n1.levels.Check(turn.Level0); err != nil {
 		t.Error(err)
 	}
 	ready := false
 	in := propose.NewInbox(n1.writes.proposer, func(cs []codec.Command) (propose.Vetted, *propose.Failure) {
 		if !ready {
-			return propose.Vetted{}, definite(n1.levelError(turn.Level1))
+			return propose.Vetted{}, propose.Definite(n1.levels.Check(turn.Level1))
 		}
 		return propose.Vetted{Fit: cs}, nil
 	})
@@ -158,6 +154,12 @@ func TestBatchAboveTheLevelIsRefused(t *testing.T) {
 	}
 }
 
+// anyLevel takes operations of all levels.
+func anyLevel() *levels.Levels {
+	return levels.New(levels.Config{Limits: turn.DefaultLimits(), Logger: testLogger(),
+		Level: func() turn.ClusterLevel { return turn.NewestLevel }})
+}
+
 // FuzzVet: what is fit for the log is applied, by a state machine that goes on, on
 // disk, too.
 func FuzzVet(f *testing.F) {
@@ -174,9 +176,9 @@ func FuzzVet(f *testing.F) {
 		}
 		f.Add(b)
 	}
-	n := &Node{cfg: Config{Limits: turn.DefaultLimits()}}
+	l := anyLevel()
 	f.Fuzz(func(t *testing.T, op []byte) {
-		if _, _, err := n.fit(op); err != nil {
+		if v, f := l.Vet([]codec.Command{{Op: op}}); f != nil || len(v.Refused) > 0 {
 			return
 		}
 		m, err := fsm.Open(fsm.Config{Dir: t.TempDir()})

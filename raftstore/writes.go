@@ -10,9 +10,11 @@ import (
 
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/codec"
-	"github.com/turnlog/turnlog/internal/peer"
+	"github.com/turnlog/turnlog/internal/group"
+	"github.com/turnlog/turnlog/internal/levels"
 	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/internal/raftlog"
+	"github.com/turnlog/turnlog/internal/requests"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -22,15 +24,16 @@ type writes struct {
 	proposer  *propose.Proposer
 	forwarder *propose.Forwarder
 	inbox     *propose.Inbox
+	levels    *levels.Levels
 }
 
 // newWrites needs the connections to other nodes, and what tells of the space on the disks.
 func (n *Node) newWrites() *writes {
-	w, bounds := &writes{}, n.cfg.Calls.bounds()
+	w, bounds := &writes{levels: n.levels}, n.cfg.Calls.bounds()
 	w.calls = propose.NewCalls(bounds, rand.Uint64()|1, n.cfg.Clock.Now, w.wake)
 	w.proposer = propose.NewProposer(bounds, w.calls, n.space, rand.Uint64()|1)
-	w.forwarder = propose.NewForwarder(bounds, w.calls, forwarding{n.lead, n.net}, n.space)
-	w.inbox = propose.NewInbox(w.proposer, n.vet)
+	w.forwarder = propose.NewForwarder(bounds, w.calls, forwarding{n.peers, n.lead}, n.space)
+	w.inbox = propose.NewInbox(w.proposer, n.levels.Vet)
 	return w
 }
 
@@ -57,6 +60,40 @@ func (w *writes) sweep(ctx context.Context) {
 	}
 }
 
+// propose has the leader, which this node must be, perform an operation of its own.
+func (w *writes) propose(ctx context.Context, t *propose.Term, op turn.Op) (turn.Result, error) {
+	b, wait, err := w.internalBatch(op)
+	if err != nil {
+		return turn.Result{}, err
+	}
+	if _, f := w.proposer.Offer(b, t); f != nil {
+		return turn.Result{}, f.Err
+	}
+	return wait(ctx)
+}
+
+// proposeIn is propose for a term, of which only the error counts.
+func (w *writes) proposeIn(t *propose.Term) func(context.Context, turn.Op) error {
+	return func(ctx context.Context, op turn.Op) error {
+		_, err := w.propose(ctx, t, op)
+		return err
+	}
+}
+
+// internalBatch makes a batch of an operation of the leader's own, and a function that
+// waits for its outcome.
+func (w *writes) internalBatch(op turn.Op) (*propose.Batch, func(context.Context) (turn.Result, error), error) {
+	b, needs, err := codec.EncodeOpLevel(op)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := w.levels.Check(needs); err != nil {
+		return nil, nil, err
+	}
+	batch, wait := w.proposer.Internal(b)
+	return batch, wait, nil
+}
+
 // Submit starts an operation and returns at once, unless the operation needs a higher level than
 // the one that this node has applied: then it asks the leader first. Operations
 // submitted one after the other take place in that order, if they take place.
@@ -64,14 +101,14 @@ func (n *Node) Submit(ctx context.Context, op turn.Op) *propose.Call {
 	if err := op.Validate(n.cfg.Limits); err != nil {
 		return n.writes.calls.Failed(turn.AsError(err))
 	}
-	if err := proposable(op); err != nil {
+	if err := levels.Proposable(op); err != nil {
 		return n.writes.calls.Failed(err)
 	}
 	b, needs, err := codec.EncodeOpLevel(op)
 	if err != nil {
 		return n.writes.calls.Failed(turn.AsError(err))
 	}
-	if err := n.awaitLevel(ctx, needs); err != nil {
+	if err := n.levels.Await(ctx, needs); err != nil {
 		return n.writes.calls.Failed(err)
 	}
 	if why := n.space.Rejects(op); why != nil {
@@ -123,65 +160,16 @@ func classify(err error) *propose.Failure {
 		"the leader lost leadership before the outcome was known: %v", err)}
 }
 
-// forwarding carries batches from node to node. It implements propose.Peers.
+// forwarding implements propose.Peers.
 type forwarding struct {
-	lead *knownLeader
-	net  *peer.Network
+	requests.Client
+	lead *group.KnownLeader
 }
 
 func (f forwarding) Leader() (id string, changed <-chan struct{}) {
-	id, changed = f.lead.leader()
-	if id == f.lead.self {
+	id, changed = f.lead.Leader()
+	if id == f.lead.Self {
 		id = ""
 	}
 	return id, changed
-}
-
-func (f forwarding) Forward(to string, b propose.Forwarded, answered func([]fsm.Outcome, *propose.Failure)) {
-	f.net.Send(to, kindForward, appendForwarded(b), func(answer []byte, err error) {
-		answered(forwardedOutcomes(answer, err))
-	})
-}
-
-// forwardedOutcomes returns what became of a forwarded batch, by the answer to it.
-func forwardedOutcomes(answer []byte, err error) ([]fsm.Outcome, *propose.Failure) {
-	switch {
-	case errors.Is(err, peer.ErrNotSent), errors.Is(err, peer.ErrOverloaded):
-		return nil, definite(unavailable("cannot reach the leader: %v", err))
-	case err != nil:
-		return nil, lost(err)
-	}
-	content, f, err := open(answer)
-	if err != nil {
-		return nil, lost(err)
-	}
-	if f != nil {
-		return nil, f
-	}
-	outs, err := parseOutcomes(content)
-	if err != nil {
-		return nil, lost(err)
-	}
-	return outs, nil
-}
-
-// lost is the failure of a batch of which it is not known what became.
-func lost(err error) *propose.Failure {
-	return &propose.Failure{Err: turn.Errorf(turn.Unknown, "the outcome of the batch is unknown: %v", err)}
-}
-
-// takeForwarded takes a batch of another node's, which this one should lead. It does not block.
-func (n *Node) takeForwarded(r peer.Request, reply func([]byte, error)) {
-	b, err := parseForwarded(r.Payload)
-	if err != nil {
-		reply(nil, err)
-		return
-	}
-	n.writes.inbox.Take(r.From.NodeID, b, len(r.Payload), func(outs []fsm.Outcome, f *propose.Failure) {
-		if f != nil {
-			reply(badly(f), nil)
-			return
-		}
-		reply(appendOutcomes([]byte{answerOK}, outs), nil)
-	})
 }

@@ -56,6 +56,7 @@ func (b *Ballot) Forgotten() uint64 {
 
 // Config configures a Ballot.
 type Config struct {
+	Self  string // this node's id
 	Mark  *raftlog.HighWater
 	Clock func() time.Time // its monotonic reading counts
 	// Configuration returns the latest one, committed or not; nil: no node is known.
@@ -102,6 +103,20 @@ func (b *Ballot) Stands() error {
 	}
 	if l, missing := b.cfg.Mark.Lost(); missing {
 		return fmt.Errorf("this node's log has lost %v", l)
+	}
+	return nil
+}
+
+// hasVote returns why this node is to win no election, although it was told to stand: a learner would depose the
+// leader, and no more. Nil if it has a vote, as far as it knows.
+func (b *Ballot) hasVote() error {
+	if b.cfg.Configuration == nil {
+		return nil
+	}
+	for _, s := range b.cfg.Configuration().Servers {
+		if string(s.ID) == b.cfg.Self && s.Suffrage != raft.Voter {
+			return errors.New("this node has no vote: it is a learner")
+		}
 	}
 	return nil
 }
@@ -167,7 +182,7 @@ func (b *Ballot) answer(rpc raft.RPC, log *slog.Logger) (done bool) {
 			refusal = &raft.AppendEntriesResponse{RPCHeader: header, Term: since} // has the other step down
 		}
 	case *raft.TimeoutNowRequest:
-		err = b.Stands()
+		err = errors.Join(b.Stands(), b.hasVote())
 	}
 	if err == nil {
 		return false
@@ -181,20 +196,15 @@ func (b *Ballot) answer(rpc raft.RPC, log *slog.Logger) (done bool) {
 	return true
 }
 
-// Pass hands Raft the messages that it may take, until ctx ends.
-func (b *Ballot) Pass(ctx context.Context, from <-chan raft.RPC, to chan<- raft.RPC, log *slog.Logger) {
+// Pass hands on the messages that Raft may take, until ctx ends.
+func (b *Ballot) Pass(ctx context.Context, from <-chan raft.RPC, hand func(raft.RPC), log *slog.Logger) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case rpc := <-from:
-			if b.answer(rpc, log) {
-				continue
-			}
-			select {
-			case to <- rpc:
-			case <-ctx.Done():
-				return
+			if !b.answer(rpc, log) {
+				hand(rpc)
 			}
 		}
 	}

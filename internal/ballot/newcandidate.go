@@ -24,7 +24,7 @@ import (
 // the removed node's log lacks it; or the removed node has it, too, and does not stand.
 // Connections are admitted before by package raftstore, so no stranger gets here.
 func (b *Ballot) acceptNewVoter(h *raft.RPCHeader, end raftlog.Position) {
-	if b.cfg.Configuration == nil || len(h.ID) == 0 || !b.cfg.Mark.Position().Before(end) {
+	if b.cfg.Configuration == nil || len(h.ID) == 0 || !b.behind(end) {
 		return
 	}
 	servers := b.cfg.Configuration().Servers
@@ -35,4 +35,12 @@ func (b *Ballot) acceptNewVoter(h *raft.RPCHeader, end raftlog.Position) {
 	if known := slices.IndexFunc(servers, voter); known >= 0 {
 		h.ID = []byte(servers[known].ID)
 	}
+}
+
+// behind reports whether this node's log lacks something that one has which ends there. One that has lost its end
+// lacks that.
+func (b *Ballot) behind(end raftlog.Position) bool {
+	mark := b.cfg.Mark.Position()
+	_, missing := b.cfg.Mark.Lost()
+	return mark.Before(end) || missing && mark == end
 }

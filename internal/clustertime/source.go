@@ -6,7 +6,14 @@ import (
 )
 
 // Clock tells the time. The monotonic reading of Now is what intervals are measured with.
+// Its wall reading is used only when a leader's term begins.
 type Clock interface{ Now() time.Time }
+
+// System is the clock of the machine.
+type System struct{}
+
+// Now implements Clock.
+func (System) Now() time.Time { return time.Now() }
 
 // Source gives cluster time to a leader. It reads the wall clock once, when
 // the term begins, and counts on from there by the monotonic clock, so that the

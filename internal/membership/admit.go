@@ -8,7 +8,7 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// Admit decides whether to have to do with another node: nil or a *peer.Refusal, or why this node stops.
+// Admit decides whether to accept another node: nil or a *peer.Refusal, or why this node stops.
 func (p *Policy) Admit(m peer.Meeting) error {
 	self := p.cfg.Identity()
 	r := m.Remote
@@ -70,7 +70,7 @@ func (p *Policy) overtaken(r peer.Facts) error {
 	if !voter || len(others) > 0 || self.ClusterID == "" || self.ClusterID != r.ClusterID || !p.ahead(r) {
 		return nil
 	}
-	return fmt.Errorf("raftstore: this node is the only voter that it knows, and its log ends at %v, but node %s of "+
+	return fmt.Errorf("this node is the only voter that it knows, and its log ends at %v, but node %s of "+
 		"the same cluster "+
 		"has %v: an older copy of this node's data was put back, and what it acknowledged since then is not in it; %s",
 		p.cfg.Cluster.LogEnd(), r.NodeID, raftlog.Position{Index: r.LogIndex, Term: r.LogTerm}, p.cfg.Advice)

@@ -1,4 +1,4 @@
-// Package membership decides with which nodes a node has to do: which connections it accepts and opens
+// Package membership decides which nodes a node talks to: which connections it accepts and opens
 // (Policy.Admit, Policy.Outsider), and when the rejection by another node means that it must stop
 // (Policy.Rejected).
 //

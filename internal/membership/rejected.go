@@ -16,11 +16,11 @@ func (p *Policy) Rejected(m peer.Meeting, r *peer.Refusal) {
 	same := self.ClusterID == "" || self.ClusterID == m.Remote.ClusterID
 	if r.Code == peer.RefusedIncarnation && same && !p.cfg.Joins && p.cfg.Cluster.Sound() &&
 		p.cfg.Cluster.Recorded(self.NodeID) != self.Incarnation {
-		p.cfg.Fail(fmt.Errorf("raftstore: node %s rejected this node: %s", m.Remote.NodeID, r.Reason))
+		p.cfg.Fail(fmt.Errorf("node %s rejected this node: %s", m.Remote.NodeID, r.Reason))
 		return
 	}
 	if r.Code == peer.RefusedLevel && self.ClusterID != "" && same {
-		p.cfg.Fail(fmt.Errorf("raftstore: node %s rejected this node: %s", m.Remote.NodeID, r.Reason))
+		p.cfg.Fail(fmt.Errorf("node %s rejected this node: %s", m.Remote.NodeID, r.Reason))
 		return
 	}
 	if r.Code == peer.RefusedMember && self.ClusterID != "" && same && p.RemovedBy(m.Remote.Progress) {

@@ -150,6 +150,7 @@ func stateMetrics(out sink, s raftstore.Stats) {
 	out.gauge("durable_index", "Log index up to which the state file includes the entries.", float64(s.State.Durable))
 	out.gauge("cluster_time_seconds", "Cluster time of the last entry applied, as Unix time. Where it is less than on "+
 		"the leader, the node is behind.", float64(s.State.Clock)/1e3)
+	out.gauge("wall_clock_seconds", "The wall clock of this node's machine, as Unix time.", unixSeconds(time.Now()))
 	out.gauge("keys", "Sessions, and Redis's values of other types, in all namespaces.", float64(s.State.Keys))
 	out.gauge("state_damaged", "1 if the state is damaged, and was not repaired yet.", oneIf(s.State.Damaged))
 }
@@ -163,6 +164,8 @@ func leaderMetrics(out sink, s raftstore.LeaderStats) {
 	out.gauge("leader_known", "1 if the node knows which node leads.", oneIf(s.Known))
 	out.gauge("raft_term", "Raft's term, as far as the node knows.", float64(s.Term))
 	out.gauge("commit_index", "Log index up to which the node knows entries to be committed.", float64(s.Committed))
+	out.gauge("voters", "Members that count for a majority, as far as the node knows.", float64(s.Voters))
+	out.gauge("learners", "Members without a vote, as far as the node knows.", float64(s.Learners))
 	out.gauge("other_members", "Members of the cluster besides the node.", float64(s.Others))
 	out.gauge("other_members_connected", "Members that the node's requests reach, besides itself.",
 		float64(s.Connected))

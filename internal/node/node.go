@@ -8,8 +8,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/turnlog/turnlog/internal/admintoken"
+	"github.com/turnlog/turnlog/internal/broadcast"
 	"github.com/turnlog/turnlog/internal/config"
 	"github.com/turnlog/turnlog/internal/descriptors"
+	"github.com/turnlog/turnlog/internal/members"
 	"github.com/turnlog/turnlog/internal/server/httpapi"
 	"github.com/turnlog/turnlog/internal/server/redis"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
@@ -102,13 +104,28 @@ func (n *Node) Ready() (ok bool, reasons []string) { return n.store.Ready() }
 // have changed.
 func (n *Node) Leader() (id string, changed <-chan struct{}) { return n.store.Leader() }
 
-// AddNode makes an empty node that waits to be added a member: see raftstore.Node.
+// AddNode makes an empty node that waits to be added a member: see members.Changes.
 func (n *Node) AddNode(ctx context.Context, id, addr string) error {
-	return n.store.AddNode(ctx, id, addr)
+	return n.store.Members().AddNode(ctx, id, addr)
 }
 
+// AddLearner makes such a node a member without a vote: see members.Changes.
+func (n *Node) AddLearner(ctx context.Context, id, addr string) error {
+	return n.store.Members().AddLearner(ctx, id, addr)
+}
+
+// Promote gives a learner a vote.
+func (n *Node) Promote(ctx context.Context, id string) error {
+	return n.store.Members().Promote(ctx, id)
+}
+
+// Demote takes a voter's vote.
+func (n *Node) Demote(ctx context.Context, id string) error { return n.store.Members().Demote(ctx, id) }
+
 // RemoveNode ends the membership of a node.
-func (n *Node) RemoveNode(ctx context.Context, id string) error { return n.store.RemoveNode(ctx, id) }
+func (n *Node) RemoveNode(ctx context.Context, id string) error {
+	return n.store.Members().RemoveNode(ctx, id)
+}
 
 // Metrics returns the metrics of the node and its servers.
 func (n *Node) Metrics() prometheus.Gatherer { return n.registry }
@@ -150,9 +167,8 @@ func (n *Node) openServers(cfg *config.Config, version string) error {
 	}
 	pool := n.descriptors.Pool()
 	n.redis = redis.New(redis.Config{Listener: n.secrets.listener(n.respL), Local: n.local, Users: n.secrets.users,
-		Engine: redisEngine{n.store}, Logger: n.log, SlowRequest: cfg.Logging.SlowRequest, Version: version,
-		NodeID: cfg.NodeID, IDPaths: idPaths,
-		Descriptors: pool})
+		Engine: redisEngine{n.store, n.store.Casts()}, Logger: n.log, SlowRequest: cfg.Logging.SlowRequest,
+		Version: version, NodeID: cfg.NodeID, IDPaths: idPaths, Descriptors: pool})
 	pool.Yields(n.redis.GiveWay)
 	if n.httpL != nil {
 		if err := n.openHTTP(cfg, version); err != nil {
@@ -175,7 +191,7 @@ func (n *Node) openHTTP(cfg *config.Config, version string) (err error) {
 
 func (n *Node) httpConfig(cfg *config.Config) httpapi.Config {
 	c := httpapi.Config{
-		Engine: n.store, Admin: n.store, Logger: n.log, SlowRequest: cfg.Logging.SlowRequest,
+		Engine: n.store, Admin: admin{n.store, n.store.Members()}, Logger: n.log, SlowRequest: cfg.Logging.SlowRequest,
 		Users: n.secrets.users, OpenMetrics: cfg.HTTP.OpenMetrics, TLS: n.secrets.clientTLS(),
 		Hosts: cfg.Hosts(), Origins: cfg.Origins(),
 	}
@@ -191,7 +207,16 @@ func (n *Node) httpConfig(cfg *config.Config) httpapi.Config {
 }
 
 // redisEngine gives the node the shape that the Redis server asks for.
-type redisEngine struct{ *raftstore.Node }
+type redisEngine struct {
+	*raftstore.Node
+	*broadcast.Broadcaster
+}
+
+// admin gives the node the shape that the HTTP server asks for.
+type admin struct {
+	*raftstore.Node
+	*members.Changes
+}
 
 func (e redisEngine) Submit(ctx context.Context, op turn.Op) command.Pending {
 	return e.Node.Submit(ctx, op)

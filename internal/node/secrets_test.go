@@ -7,8 +7,8 @@ import (
 	"github.com/turnlog/turnlog/internal/config"
 )
 
-// A node that asks clients who they are does not take any program for a node: without a credential by which to recognise
-// nodes, its port for them stays closed, and it says what to set.
+// A node that authenticates clients also authenticates nodes: without a credential for them, its
+// port for nodes stays closed, and it says what to set.
 func TestPortWithoutACredentialIsClosed(t *testing.T) {
 	for what, c := range map[string]struct {
 		set    func(*config.Config)

@@ -111,6 +111,7 @@ type Timing struct {
 	Handshake time.Duration // 2 s for all of it, that of TLS included
 	Ping      time.Duration // 500 ms: how often an RPC connection is probed
 	Idle      time.Duration // 3 s without a sign of life close an RPC connection
+	Stall     time.Duration // 10 s: how long the rest of a message may pause on an accepted stream
 	RetryMin  time.Duration // 20 ms: longest first pause between dials of a peer
 	RetryMax  time.Duration // 500 ms: longest pause; each is random, and at least half as long
 }
@@ -171,6 +172,7 @@ func (t *Timing) setDefaults() {
 	t.Handshake = cmp.Or(t.Handshake, 2*time.Second)
 	t.Ping = cmp.Or(t.Ping, 500*time.Millisecond)
 	t.Idle = cmp.Or(t.Idle, 3*time.Second)
+	t.Stall = cmp.Or(t.Stall, 10*time.Second)
 	t.RetryMin = cmp.Or(t.RetryMin, 20*time.Millisecond)
 	t.RetryMax = cmp.Or(t.RetryMax, 500*time.Millisecond)
 }

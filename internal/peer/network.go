@@ -180,7 +180,7 @@ func (n *Network) serve(ctx context.Context, raw net.Conn, leave func()) {
 }
 
 // begin hands a stream over when Config.Begin lets it.
-func (n *Network) begin(ctx context.Context, c net.Conn, m Meeting) {
+func (n *Network) begin(ctx context.Context, c *tracked, m Meeting) {
 	if err := n.cfg.Begin(ctx, m); err != nil {
 		n.logRefusal("node", m.Remote.NodeID, "reason", err)
 		_ = c.Close()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -356,6 +357,45 @@ func TestStreams(t *testing.T) {
 	got := make([]byte, 5)
 	if _, err := in.Read(got); err != nil || string(got) != "hello" {
 		t.Fatalf("got %q, %v", got, err)
+	}
+}
+
+// The rest of a message is waited for as long as Timing.Stall, from when it is read on; a further message for ever.
+func TestStreamClosesWhenAMessagePauses(t *testing.T) {
+	const stall = 300 * time.Millisecond
+	a, b := start(t, "a"), start(t, "b", func(c *Config) { c.Timing.Stall = stall })
+	out, err := a.Streams().Dial(b.addr, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	in, err := b.Streams().Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	read := func(want string) {
+		t.Helper()
+		got := make([]byte, len(want))
+		if _, err := io.ReadFull(in, got); err != nil || string(got) != want {
+			t.Fatalf("read %q, %v; want %q", got, err, want)
+		}
+	}
+	io.WriteString(out, "one,")
+	read("one,")
+	io.WriteString(out, "its rest")
+	time.Sleep(2 * stall) // the receiver takes its time
+	read("its rest")
+	io.WriteString(in, "answer")
+	next := time.AfterFunc(2*stall, func() { io.WriteString(out, "two,") })
+	defer next.Stop()
+	read("two,")
+	if n, err := in.Read(make([]byte, 1)); n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the rest does not come: %d bytes, %v", n, err)
+	}
+	out.SetReadDeadline(time.Now().Add(20 * time.Second))
+	if _, err := io.ReadAll(out); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the stream is open: %v", err)
 	}
 }
 

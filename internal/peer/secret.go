@@ -26,7 +26,7 @@ type Secret struct {
 	// Keys have MinKey bytes at least. The first is used to prove, all are accepted, so
 	// that a new one can be introduced while nodes run with the old one.
 	Keys [][]byte
-	// Optional has to do with nodes without a secret, too: to introduce one.
+	// Optional accepts nodes without a secret, too: to introduce one.
 	Optional bool
 }
 

@@ -2,8 +2,11 @@ package peer
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
+	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/turnlog/turnlog/internal/hangup"
@@ -60,10 +63,47 @@ func (s openStream) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// acceptedStream is a stream that another node opened. It closes if the rest of a message does not come for
+// Timing.Stall: Raft's main loop reads the state that a leader sends, without a bound on time, and while it waits, the
+// node takes part in nothing. If the leader vanishes without a word, as with its machine or its network, and something
+// between the nodes keeps the connection, it would wait for ever.
+//
+// Only the wait for the sender is timed: what this node does between two reads, as on a slow disk, is not the sender's
+// fault. Nor is the pause between an answer and the next message.
+type acceptedStream struct {
+	*tracked
+	begun atomic.Bool // a message, which no answer was written to yet
+}
+
+func (s *acceptedStream) Read(b []byte) (int, error) {
+	var by time.Time
+	if s.begun.Load() {
+		by = time.Now().Add(s.net.cfg.Timing.Stall)
+	}
+	if err := s.tracked.SetReadDeadline(by); err != nil {
+		return 0, err
+	}
+	n, err := s.tracked.Read(b)
+	if n > 0 {
+		s.begun.Store(true)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		s.net.log.Warn("closing a connection on which a message does not go on: its sender is taken to be gone", "node",
+			s.nodeID(), "addr", s.raw.RemoteAddr(), "silent", s.net.cfg.Timing.Stall)
+		err = errors.Join(err, s.Close())
+	}
+	return n, err
+}
+
+func (s *acceptedStream) Write(b []byte) (int, error) {
+	s.begun.Store(false)
+	return s.tracked.Write(b)
+}
+
 // hand waits until the stream is accepted, or never will be.
-func (s *Streams) hand(c net.Conn) {
+func (s *Streams) hand(c *tracked) {
 	select {
-	case s.accepted <- c:
+	case s.accepted <- &acceptedStream{tracked: c}:
 	case <-s.net.done:
 		_ = c.Close()
 	}

@@ -32,6 +32,13 @@ func (c *tracked) belongTo(f Facts, p Purpose) {
 	c.remote, c.purpose = &f, p
 }
 
+// nodeID returns which node the connection belongs to, once its handshake is over.
+func (c *tracked) nodeID() string {
+	c.net.mu.Lock()
+	defer c.net.mu.Unlock()
+	return c.remote.NodeID
+}
+
 // Cut closes the connections, dialed and accepted, of the nodes that are to go. The callback
 // may take its time, and use the Network.
 func (n *Network) Cut(goes func(Facts, Purpose) bool) {

@@ -27,9 +27,12 @@ type Failure struct {
 	Err      *turn.Error
 }
 
+// Definite is the failure of what surely did not take place, and will not.
+func Definite(why *turn.Error) *Failure { return &Failure{Definite: true, Err: why} }
+
 // NotLeader is the definite failure of what this node was to do as the leader.
 func NotLeader() *Failure {
-	return &Failure{Definite: true, Err: turn.Errorf(turn.Unavailable, "this node is no longer the leader")}
+	return Definite(turn.Errorf(turn.Unavailable, "this node is no longer the leader"))
 }
 
 // Internal makes a batch of an operation that the leader proposes by itself, and a function that

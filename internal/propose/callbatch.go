@@ -51,7 +51,7 @@ func (t *Calls) pending() int {
 	return int(t.base + uint64(len(t.queue)) - t.cursor)
 }
 
-// rewind begins a new generation: every unresolved call is to be taken again.
+// rewind begins a new generation, since there is a leader: every unresolved call is to be taken again.
 // Attempts in flight may yet succeed. It returns the generation.
 func (t *Calls) rewind() uint64 {
 	t.mu.Lock()
@@ -63,5 +63,15 @@ func (t *Calls) rewind() uint64 {
 	}
 	t.cursor = t.base
 	t.gen++
+	t.led = true
 	return t.gen
+}
+
+// leaderless says that the leader of a generation, unless that is over, leads no more, or cannot be reached.
+func (t *Calls) leaderless(gen uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if gen == t.gen {
+		t.led = false
+	}
 }

@@ -28,6 +28,7 @@ type Calls struct {
 	base   uint64
 	cursor uint64 // number of the next call to take
 	gen    uint64 // of the present attempt; rises with each rewind
+	led    bool   // the generation has a leader
 	bytes  int    // of operations not ended
 	open   int    // calls not ended
 	closed *turn.Error

@@ -172,7 +172,7 @@ func TestRefusalDoesNotUndoExposure(t *testing.T) {
 
 // A caller whose call waited behind others all the time is not told that there was no leader.
 func TestBusyLeaderIsNotSaidToBeNone(t *testing.T) {
-	for moves, want := range map[bool]string{true: "busy", false: "no leader"} {
+	for moves, want := range map[bool]string{true: "earlier ones", false: "no leader"} {
 		c := newCallTable(t)
 		calls := c.add(2)
 		c.took(c.gen, 1)
@@ -214,6 +214,13 @@ func TestCallersThatGiveUp(t *testing.T) {
 	if turn.KindOf(err) != turn.Unavailable {
 		t.Errorf("the call that was not sent ends with %v", err)
 	}
+	lost := c.Submit(ctx, []byte("c"), 0)
+	b, _ := c.took(c.gen, 1)
+	c.lost(b)
+	_, err = lost.Wait()
+	if turn.KindOf(err) != turn.Unknown {
+		t.Errorf("the call that was sent and lost ends with %v", err)
+	}
 	if b, _ := c.took(c.gen, 9); b != nil {
 		t.Fatal("a call is sent after its caller was told that it was not")
 	}
@@ -221,12 +228,14 @@ func TestCallersThatGiveUp(t *testing.T) {
 
 func TestClosedTable(t *testing.T) {
 	c := newCallTable(t)
-	calls := c.add(2)
+	calls := c.add(3)
+	lost, _ := c.took(c.gen, 1)
+	c.lost(lost)
 	c.took(c.gen, 1)
 	c.Close(turn.Errorf(turn.Unavailable, "stopping"))
 	calls = append(calls, c.add(1)...)
 	c.Abandon()
-	c.want(calls, int(turn.Unknown), int(turn.Unavailable), int(turn.Unavailable))
+	c.want(calls, int(turn.Unknown), int(turn.Unknown), int(turn.Unavailable), int(turn.Unavailable))
 }
 
 // A call that an earlier leader may have in its log is not ended by what a later one says of

@@ -76,7 +76,8 @@ func (p *Proposer) takeLocal(t *Term, out *entryBatch) {
 		if b == nil {
 			return
 		}
-		if rejected, why := split(b, p.space); why != nil {
+		why := p.space.RefusalOf(b.bytes)
+		if rejected := split(b, why, p.space); rejected != nil {
 			p.calls.refused(rejected, why, true)
 		}
 		if len(b.calls) > 0 {

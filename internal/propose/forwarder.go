@@ -108,6 +108,7 @@ func (f *Forwarder) Run(ctx context.Context) {
 
 // run sends until the session breaks or the leader changes.
 func (s *outSession) run(ctx context.Context, changed <-chan struct{}) {
+	defer s.calls.leaderless(s.gen)
 	for {
 		for s.more() {
 			b := s.calls.take(s.gen, s.bounds.EntryCommands, s.bounds.EntryBytes, fsm.EntryWeight)
@@ -169,8 +170,8 @@ func (s *outSession) answered(b *callBatch, outs []fsm.Outcome, f *Failure) {
 	case f.Err.Kind == turn.ReadOnly:
 		// What frees space may have been rejected for its neighbours in the batch.
 		s.space.Hear(f.Err)
-		if rejected, why := split(b, s.space); why != nil {
-			s.calls.refused(rejected, why, true)
+		if rejected := split(b, s.space.Refusal(), s.space); rejected != nil {
+			s.calls.refused(rejected, f.Err, true)
 		}
 		s.calls.refused(b, f.Err, false)
 	default:

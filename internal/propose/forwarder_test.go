@@ -126,6 +126,23 @@ func TestForwarderSessions(t *testing.T) {
 	})
 }
 
+// A session that has failed is over, whatever comes of the batches that were on their way.
+func TestSuccessDoesNotMendASession(t *testing.T) {
+	c := newCallTable(t)
+	p := &forwards{leader: "n2"}
+	s := &outSession{Forwarder: NewForwarder(testBounds(), c.Calls, p, roomy{}), id: 1, leader: "n2", gen: c.gen}
+	c.add(2)
+	for range 2 {
+		b, _ := c.took(c.gen, 1)
+		s.send(b)
+	}
+	p.sent[0].answer(nil, NotLeader())
+	p.sent[1].answer(ok(2), nil)
+	if !s.ended() || s.more() {
+		t.Error("a session goes on behind a batch that failed")
+	}
+}
+
 // Which failures are told to callers, and which leave their calls to the next attempt.
 func TestForwarderFailures(t *testing.T) {
 	for _, c := range []struct {
@@ -164,6 +181,7 @@ func TestForwarderFailures(t *testing.T) {
 type fullDisk struct{ why *turn.Error }
 
 func (d *fullDisk) Refusal() *turn.Error        { return d.why }
+func (d *fullDisk) RefusalOf(int) *turn.Error   { return d.why }
 func (d *fullDisk) Admits(c codec.Command) bool { return c.Number%2 == 0 }
 func (d *fullDisk) Hear(why *turn.Error)        { d.why = why }
 

@@ -109,9 +109,9 @@ func (t *Calls) unsentLocked(c *Call, age time.Duration) *turn.Error {
 		return c.refusal
 	}
 	age = age.Round(time.Millisecond)
-	if t.now().Sub(t.resolved) < t.bounds.LeaderWait/2 {
+	if t.led || t.now().Sub(t.resolved) < t.bounds.LeaderWait/2 {
 		return turn.Errorf(turn.Unavailable,
-			"the leader did not begin the operation within %v: earlier ones keep it busy", age)
+			"the leader did not begin the operation within %v: it waits for the outcome of earlier ones", age)
 	}
 	return turn.Errorf(turn.Unavailable, "no leader within %v", age)
 }

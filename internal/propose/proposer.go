@@ -90,6 +90,7 @@ func (p *Proposer) End(t *Term) {
 	refused := p.batches
 	p.batches, p.bytes = nil, 0
 	p.mu.Unlock()
+	p.calls.leaderless(t.gen)
 	for _, b := range refused {
 		b.Done(nil, NotLeader())
 	}
@@ -107,7 +108,7 @@ func (p *Proposer) Current() *Term {
 // Batch.Done will not be called.
 func (p *Proposer) Offer(b *Batch, t *Term) (*Term, *Failure) {
 	if !b.internal {
-		if why := rejectsAny(p.space, b.Commands); why != nil {
+		if why := rejectsAny(p.space, b.Commands, b.Bytes); why != nil {
 			return nil, &Failure{true, why}
 		}
 	}

@@ -9,17 +9,19 @@ import (
 type Space interface {
 	// Refusal returns why operations that need space are rejected; nil: they are not.
 	Refusal() *turn.Error
+	// RefusalOf is Refusal on the leader, for operations of so many bytes together: its log may have no room for them.
+	RefusalOf(bytes int) *turn.Error
 	// Admits reports whether a command takes place in spite of a refusal.
 	Admits(codec.Command) bool
 	// Hear takes the refusal of the leader.
 	Hear(*turn.Error)
 }
 
-// split moves commands that need space out of a batch while those are rejected: it
-// returns them, and why. Commands that free space remain.
-func split(b *callBatch, s Space) (rejected *callBatch, why *turn.Error) {
-	if why = s.Refusal(); why == nil {
-		return nil, nil
+// split moves commands that need space out of a batch if those are rejected, which why tells: it
+// returns them. Commands that free space remain.
+func split(b *callBatch, why *turn.Error, s Space) (rejected *callBatch) {
+	if why == nil {
+		return nil
 	}
 	kept := callBatch{gen: b.gen}
 	rejected = &callBatch{gen: b.gen}
@@ -33,12 +35,12 @@ func split(b *callBatch, s Space) (rejected *callBatch, why *turn.Error) {
 		to.weight += b.calls[i].weight
 	}
 	*b = kept
-	return rejected, why
+	return rejected
 }
 
 // rejectsAny returns why a batch is rejected as a whole: some of it needs space.
-func rejectsAny(s Space, cs []codec.Command) *turn.Error {
-	why := s.Refusal()
+func rejectsAny(s Space, cs []codec.Command, bytes int) *turn.Error {
+	why := s.RefusalOf(bytes)
 	if why == nil {
 		return nil
 	}

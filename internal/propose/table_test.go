@@ -3,6 +3,7 @@ package propose
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/turnlog/turnlog/fsm"
@@ -161,6 +162,46 @@ func TestWaitsEndInTime(t *testing.T) {
 	}
 }
 
+// A call that was not sent in time ends with why: no leader, or one that waits for the outcome of earlier operations,
+// of which the first may be the leader's own.
+func TestUnsentCallSaysWhy(t *testing.T) {
+	log := &slowLog{released: make(chan struct{})}
+	defer close(log.released)
+	c := newCallTable(t)
+	why := func() string {
+		t.Helper()
+		call := c.add(1)[0]
+		c.now = c.now.Add(c.bounds.LeaderWait)
+		c.Sweep()
+		if ended(call) != int(turn.Unavailable) {
+			t.Fatalf("the call has not ended: %v", call.err)
+		}
+		return call.err.Error()
+	}
+	const none, busy = "no leader within", "waits for the outcome of earlier ones"
+	if got := why(); !strings.Contains(got, none) {
+		t.Errorf("before the node leads: %s", got)
+	}
+	p := leads(t, log, c.Calls)
+	if got := why(); !strings.Contains(got, busy) {
+		t.Errorf("behind the first entry of the term: %s", got)
+	}
+	p.End(p.Current())
+	if got := why(); !strings.Contains(got, none) {
+		t.Errorf("when the term has ended: %s", got)
+	}
+	f := &outSession{Forwarder: NewForwarder(testBounds(), c.Calls, nil, roomy{}), gen: c.rewind()}
+	if got := why(); !strings.Contains(got, busy) {
+		t.Errorf("while another node leads: %s", got)
+	}
+	over := make(chan struct{})
+	close(over)
+	f.run(t.Context(), over)
+	if got := why(); !strings.Contains(got, none) {
+		t.Errorf("when the other node leads no more: %s", got)
+	}
+}
+
 // entries makes entries of what waits.
 func entries(t *testing.T, change func(*Bounds)) (*Proposer, *callTable, func() (local, others int)) {
 	c := newCallTable(t)
@@ -261,8 +302,9 @@ func TestOffersAreBounded(t *testing.T) {
 			t.Errorf("batch %d: %v", i+1, f)
 		}
 	}
-	if _, f := p.Offer(batch(0), NewTerm(1, log, nil)); f == nil {
-		t.Error("a batch for another term is taken")
+	p.bounds.MaxBytes = 1000
+	if _, f := p.Offer(batch(0), NewTerm(1, log, nil)); f == nil || !f.Definite || f.Err.Kind != turn.Unavailable {
+		t.Errorf("a batch for another term: %v", f)
 	}
 	term := p.Current()
 	p.End(NewTerm(1, log, nil))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/turnlog/turnlog/turn"
@@ -21,6 +22,8 @@ type voters struct {
 	asked    []string
 	moved    bool            // another node leads
 	term     uint64          // of Raft; 0: 5
+	commit   uint64          // 0: 42
+	alone    bool            // there are no other members
 	onAsked  func(v *voters) // called with mu held when a voter is asked
 }
 
@@ -34,12 +37,12 @@ func threeVoters() *voters {
 func (v *voters) Leader() (string, <-chan struct{})  { return "n1", nil }
 func (v *voters) Serving() (uint64, <-chan struct{}) { return 5, nil }
 func (v *voters) Voters() ([]string, bool)           { return v.ids, true }
-func (v *voters) Alone() bool                        { return false }
+func (v *voters) Alone() bool                        { return v.alone }
 
 func (v *voters) Raft() (leads bool, term, commit uint64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return !v.moved, cmp.Or(v.term, 5), 42
+	return !v.moved, cmp.Or(v.term, 5), cmp.Or(v.commit, 42)
 }
 
 func (v *voters) Confirm(id string, question []byte, answered func([]byte, error)) {
@@ -146,6 +149,61 @@ func TestRoundsServeWhatWaits(t *testing.T) {
 	if _, ok := l.Index(t.Context()); ok {
 		t.Error("a read index although no rounds are held any more")
 	}
+}
+
+// lateVoters answer when they are let.
+type lateVoters struct {
+	*voters
+	let chan struct{} // closed then
+}
+
+func (l lateVoters) Confirm(id string, question []byte, answered func([]byte, error)) {
+	go func() {
+		<-l.let
+		l.voters.Confirm(id, question, answered)
+	}()
+}
+
+// A read that comes while a round is in flight gets the index of the next one: that of the present one may be older
+// than what was acknowledged before the read.
+func TestReadDuringARoundWaitsForTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := threeVoters()
+		late := lateVoters{v, make(chan struct{})}
+		l := newLeaderIndexes(v, late, time.Second)
+		ctx, cancel := context.WithCancel(t.Context())
+		go l.Run(ctx)
+		read := func(want uint64) {
+			if index, ok := l.Index(t.Context()); !ok || index != want {
+				t.Errorf("read index %d, %v, want %d", index, ok, want)
+			}
+		}
+		go read(42)
+		synctest.Wait()
+		v.mu.Lock()
+		v.commit = 43
+		v.mu.Unlock()
+		go read(43)
+		synctest.Wait()
+		close(late.let)
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+	})
+}
+
+// A round ends when the node may lead no more, though voters have not answered.
+func TestRoundEndsWithTheTerm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := threeVoters()
+		v.silent["n2"], v.silent["n3"] = true, true
+		changed := make(chan struct{})
+		close(changed)
+		began := time.Now()
+		if newLeaderIndexes(v, v, time.Minute).confirm(t.Context(), 5, changed, false) || time.Since(began) > 0 {
+			t.Errorf("the round ends after %v", time.Since(began))
+		}
+	})
 }
 
 // A voter that was spared is asked when the one that was asked does not answer,

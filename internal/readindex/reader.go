@@ -246,6 +246,26 @@ func (r *Reader) Answer(ctx context.Context, q turn.Query) (turn.Result, error) 
 	return res, nil
 }
 
+// AnswerMember answers a query of the leader's, as of a read index, from this node's own state. The
+// error is a *turn.Error that answers the query, or one of another type if this node cannot tell.
+func (r *Reader) AnswerMember(ctx context.Context, q turn.Query) (turn.Result, error) {
+	index, ok := r.Index(ctx)
+	if !ok {
+		return turn.Result{}, ErrNotLeader
+	}
+	if err := r.state.WaitApplied(ctx, index); err != nil {
+		return turn.Result{}, fmt.Errorf("readindex: wait for log entry %d: %w", index, err)
+	}
+	res, err := r.state.Query(q)
+	switch {
+	case errors.Is(err, fsm.ErrHalted):
+		return turn.Result{}, fmt.Errorf("readindex: %w", err)
+	case err != nil:
+		return turn.Result{}, turn.AsError(err)
+	}
+	return res, nil
+}
+
 // refresh proves this node's state fresh as of the call, without waiting for
 // entries that did not arrive yet. False: it is behind, or no leader answers.
 func (r *Reader) refresh(ctx context.Context) bool {

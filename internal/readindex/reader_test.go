@@ -27,7 +27,10 @@ type follower struct {
 func (f *follower) Leader() (string, <-chan struct{})  { return f.leader, nil }
 func (f *follower) Serving() (uint64, <-chan struct{}) { return 0, nil }
 
-func (f *follower) ReadIndex(context.Context, string) (uint64, error) {
+func (f *follower) ReadIndex(_ context.Context, leader string) (uint64, error) {
+	if leader == refuses {
+		return 0, ErrNotLeader
+	}
 	time.Sleep(f.slow)
 	return f.index, nil
 }
@@ -39,6 +42,9 @@ func (f *follower) Query(context.Context, string, []byte) (turn.Result, bool, er
 func (f *follower) Applied() (index, term uint64) { return f.applied, 5 }
 
 func (f *follower) WaitApplied(ctx context.Context, index uint64) error {
+	if f.halted {
+		return fsm.ErrHalted
+	}
 	f.applied = max(f.applied, f.arrives)
 	if f.applied >= index {
 		return nil
@@ -129,17 +135,75 @@ func TestErrorsOfQueriesAreTold(t *testing.T) {
 
 // The leader answers once it has applied the read index.
 func TestLeaderAnswersWhatItHasApplied(t *testing.T) {
-	for arrives, want := range map[uint64]turn.Kind{42: turn.None, 41: turn.Unavailable} {
+	for _, c := range []struct {
+		applied, arrives uint64
+		want             turn.Kind
+	}{{40, 42, turn.None}, {41, 42, turn.None}, {42, 42, turn.None}, {40, 41, turn.Unavailable}} {
 		synctest.Test(t, func(t *testing.T) {
-			l := &leading{follower{voters: threeVoters(), leader: "n1", applied: 40, arrives: arrives}}
+			l := &leading{follower{voters: threeVoters(), leader: "n1", applied: c.applied, arrives: c.arrives}}
 			r := New(Config{Self: "n1", Cluster: l, Peers: l, State: local{&l.follower}, LeaderWait: time.Second,
 				RoundLimit: time.Second})
 			l.hold(t, r)
 			res, err := r.Query(t.Context(), anyQuery, turn.Consistency{})
-			if turn.KindOf(err) != want || err == nil && res.Index != 42 {
-				t.Errorf("entry %d arrives: answered as of %d, %v", arrives, res.Index, err)
+			if turn.KindOf(err) != c.want || err == nil && res.Index != 42 {
+				t.Errorf("%+v: answered as of %d, %v", c, res.Index, err)
 			}
 		})
+	}
+}
+
+// What a leader cannot answer, others are asked for only if its state is known to be worse than theirs, and if there
+// are others. A halt that keeps it from applying the read index is such a reason.
+func TestLeaderAsksOthersOnlyForItsOwnDamage(t *testing.T) {
+	for what, c := range map[string]struct {
+		l    leading
+		want error // nil: the answer of another member
+	}{
+		"the state counts more than there is": {leading{follower{applied: 42, fails: counted}}, counted},
+		"the state is halted":                 {leading{follower{applied: 42, halted: true}}, nil},
+		"the state is halted before":          {leading{follower{applied: 41, halted: true}}, nil},
+		"the only member is halted":           {leading{follower{applied: 42, halted: true}}, fsm.ErrHalted},
+		"the only member is halted before":    {leading{follower{applied: 41, halted: true}}, fsm.ErrHalted},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c.l.voters, c.l.leader = threeVoters(), "n1"
+			c.l.alone = errors.Is(c.want, fsm.ErrHalted)
+			if c.l.alone {
+				c.l.ids = nil
+			}
+			r := New(Config{Self: "n1", Cluster: &c.l, Peers: helpful{&c.l}, State: local{&c.l.follower},
+				LeaderWait: time.Second, RoundLimit: time.Second})
+			c.l.hold(t, r)
+			began := time.Now()
+			res, err := r.Query(t.Context(), anyQuery, turn.Consistency{})
+			told := err == nil && res.Index == 7
+			if c.want != nil {
+				told = err != nil && err.Error() == turn.AsError(c.want).Error()
+			}
+			if !told || time.Since(began) > 0 {
+				t.Errorf("%s: %+v, %v, after %v", what, res, err, time.Since(began))
+			}
+		})
+	}
+}
+
+var counted = turn.Errorf(turn.Corrupt, "the head counts more than there is")
+
+// helpful is a leader whose other members answer.
+type helpful struct{ *leading }
+
+func (helpful) QueryMember(context.Context, string, []byte) (turn.Result, bool, error) {
+	return turn.Result{Index: 7}, true, nil
+}
+
+// Of two proofs of freshness the later one counts, in whichever order they come.
+func TestFreshnessDoesNotSink(t *testing.T) {
+	var f freshness
+	now := time.Now()
+	f.prove(now)
+	f.prove(now.Add(-time.Second))
+	if !f.within(0, now) {
+		t.Error("a later proof is forgotten for an earlier one")
 	}
 }
 
@@ -221,9 +285,9 @@ type leading struct{ follower }
 
 func (l *leading) Serving() (uint64, <-chan struct{}) { return 5, nil }
 
-// A node asks no leader for a read index where none is known, nor itself.
+// A node asks no leader for a read index where none is known, nor itself, and has none if the leader gives none.
 func TestNoReadIndexWithoutAnotherLeader(t *testing.T) {
-	for leader, want := range map[string]bool{"": false, "n1": false, "n2": true} {
+	for leader, want := range map[string]bool{"": false, "n1": false, "n2": true, refuses: false} {
 		f := &follower{leader: leader, index: 7}
 		r := f.start(t)
 		if index, ok := r.follower.Index(t.Context()); ok != want || ok && index != 7 {
@@ -231,3 +295,6 @@ func TestNoReadIndexWithoutAnotherLeader(t *testing.T) {
 		}
 	}
 }
+
+// refuses is the id of a leader that gives out no read index.
+const refuses = "n3"

@@ -53,7 +53,7 @@ func (r *rounds) Stats() Stats {
 	return s
 }
 
-// Index returns a read index; false: none is to be had now.
+// Index returns a read index; false: none is available now.
 func (r *rounds) Index(ctx context.Context) (uint64, bool) {
 	r.mu.Lock()
 	if r.over {

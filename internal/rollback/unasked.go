@@ -40,7 +40,7 @@ func (d *Detector) Begin(ctx context.Context, m peer.Meeting) error {
 	}
 	var seen statement
 	if err := json.Unmarshal(m.Said, &seen); err != nil {
-		return fmt.Errorf("raftstore: what node %s has seen of this one: %w", m.Remote.NodeID, err)
+		return fmt.Errorf("what node %s has seen of this one: %w", m.Remote.NodeID, err)
 	}
 	select {
 	case <-d.cfg.Checked: // until then the mark may be behind the log

@@ -1,5 +1,5 @@
-// Package signal has what goroutines wake each other with: a channel that holds one signal, and
-// a wait for a change that may not come.
+// Package signal has what goroutines wake each other with: a channel that holds one signal, a
+// wait for a change that may not come, and a gate.
 package signal
 
 import (

@@ -37,9 +37,15 @@ type Sink struct {
 	closed bool
 }
 
+var errForeignSink = errors.New("snapshot: a snapshot can be kept only in the node's own store")
+
 // KeepLocal says that the state is in the state machine's file, durable up to an entry. It
-// fails if that is before the snapshot's.
-func (k *Sink) KeepLocal(durable uint64) error {
+// fails if that is before the snapshot's, or if the sink is of another store.
+func KeepLocal(sink raft.SnapshotSink, durable uint64) error {
+	k, ok := sink.(*Sink)
+	if !ok {
+		return errForeignSink
+	}
 	if durable < k.marker.Index {
 		return fmt.Errorf("snapshot: the flushed state ends at log entry %d, the snapshot is to be at %d", durable,
 			k.marker.Index)

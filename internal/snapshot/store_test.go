@@ -75,7 +75,7 @@ func takeLocal(t *testing.T, s *Store, index uint64) error {
 		t.Fatal(err)
 	}
 	have, _ := s.state.Durable()
-	if err := sink.(*Sink).KeepLocal(have); err != nil {
+	if err := KeepLocal(sink, have); err != nil {
 		t.Fatal(err)
 	}
 	return sink.Close()
@@ -235,7 +235,7 @@ func TestSnapshotsSayWhereTheyEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(sink.(*Sink).KeepLocal(20), sink.Close()); err != nil {
+	if err := errors.Join(KeepLocal(sink, 20), sink.Close()); err != nil {
 		t.Fatal(err)
 	}
 	to, _ := storeWith(t, t.TempDir(), 3)

@@ -29,12 +29,12 @@ const (
 
 // Open opens the state machine. If its files are damaged and there are other members
 // to fetch a state from, it opens with nothing in it, halted, and the repair follows.
-func (r *Repairer) Open(cfg fsm.Config) (*fsm.Machine, error) {
+func (r *Repairer) Open(cfg fsm.Config, alone func() bool) (*fsm.Machine, error) {
 	cfg.OnDamage = func(error) { r.damaged.Notify() }
 	dir := cfg.Dir
 	text, err := descriptors.ReadFile(filepath.Join(dir, DamageName))
 	switch {
-	case err == nil && !r.cfg.Cluster.Alone():
+	case err == nil && !alone():
 		cfg.Damaged = turn.Errorf(turn.Corrupt, "found before the last start: %s", text)
 		r.damaged.Notify()
 	case err == nil: // it serves what is whole
@@ -46,7 +46,7 @@ func (r *Repairer) Open(cfg fsm.Config) (*fsm.Machine, error) {
 		}
 	}
 	r.state, err = fsm.Open(cfg)
-	if err == nil || !fsm.IsDamage(err) || r.cfg.Cluster.Alone() {
+	if err == nil || !fsm.IsDamage(err) || alone() {
 		return r.state, err
 	}
 	r.cfg.Logger.Error("the state cannot be opened; it is put aside, and fetched from another node", "folder",
@@ -87,6 +87,12 @@ func putAside(dir string) error {
 		}
 	}
 	return errors.Join(vfs.OS{}.SyncDir(aside), vfs.OS{}.SyncDir(dir))
+}
+
+// noted reports whether damage is remembered.
+func noted(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, DamageName))
+	return err == nil
 }
 
 // forgetDamage forgets the damage, and what was put aside.

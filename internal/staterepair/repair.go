@@ -59,9 +59,13 @@ func (r *Repairer) Run(ctx context.Context) {
 			return
 		case <-r.damaged:
 		}
-		for {
+		for known := noted(r.cfg.Dir); ; known = true {
 			damage, _ := r.state.Damage()
 			if damage == nil {
+				if known {
+					r.replaced("a snapshot from the leader")
+				}
+				said = ""
 				break
 			}
 			err := r.once(ctx, damage)
@@ -103,14 +107,20 @@ func (r *Repairer) once(ctx context.Context, damage error) error {
 			errs = append(errs, fmt.Errorf("node %s: %w", s.ID, err))
 			continue
 		}
-		if err := forgetDamage(r.cfg.Dir); err != nil {
-			r.cfg.Logger.Warn("cannot remove the record that the state was damaged", "error", err)
-		}
-		r.cfg.Logger.Info("the state is repaired", "from", s.ID, "index", index, "duration", time.Since(began))
-		r.cfg.Repaired()
+		r.replaced("node "+s.ID, "index", index, "duration", time.Since(began))
 		return nil
 	}
 	return notRepaired(damage, errs, damaged)
+}
+
+// replaced forgets the damage of a state that was replaced: by a repair, or by a snapshot that Raft installed
+// because the leader's log no longer had what this node lacked.
+func (r *Repairer) replaced(from string, attrs ...any) {
+	if err := forgetDamage(r.cfg.Dir); err != nil {
+		r.cfg.Logger.Warn("cannot remove the record that the state was damaged", "error", err)
+	}
+	r.cfg.Logger.Info("the state is repaired", append([]any{"from", from}, attrs...)...)
+	r.cfg.Repaired()
 }
 
 // notRepaired says why no source has sent its state, and what is to be done.

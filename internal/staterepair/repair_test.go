@@ -61,7 +61,7 @@ func newMember(t *testing.T, dir string) *member {
 		Repaired: func() { m.repaired <- struct{}{} },
 		Fail:     func(err error) { m.failed = err }, Logger: slog.New(slog.DiscardHandler),
 	})
-	s, err := m.Open(fsm.Config{Dir: dir, Logger: slog.New(slog.DiscardHandler)})
+	s, err := m.Open(fsm.Config{Dir: dir, Logger: slog.New(slog.DiscardHandler)}, m.Alone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,17 +112,57 @@ func damagedPair(t *testing.T) (damaged, whole *member) {
 // A damaged state is replaced by another member's, and nothing is left of the damage.
 func TestDamagedStateIsReplaced(t *testing.T) {
 	m, _ := damagedPair(t)
+	m.runsUntilRepaired(t)
+	m.whole(t)
+}
+
+// The leader's snapshot can replace the damaged state before a repair does: nothing is left of the damage then,
+// either, and it counts as a repair.
+func TestDamagedStateIsReplacedByASnapshot(t *testing.T) {
+	m, source := damagedPair(t)
+	damage, _ := m.state.Damage()
+	err := errors.Join(noteDamage(m.cfg.Dir, damage), os.Mkdir(filepath.Join(m.cfg.Dir, AsideName), 0o700))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := source.state.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d, err := source.state.Dump()
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot := source.stream(d)
+	defer snapshot.Close()
+	if err := m.state.Restore(snapshot); err != nil {
+		t.Fatal(err)
+	}
+	m.state.Resume()
+	m.runsUntilRepaired(t)
+	m.whole(t)
+}
+
+// runsUntilRepaired runs the repairer until it says that the state was replaced.
+func (m *member) runsUntilRepaired(t *testing.T) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); m.Run(ctx) }()
 	<-m.repaired
 	cancel()
 	<-done
+}
+
+// whole holds the member to the other's state, without a trace of its damage.
+func (m *member) whole(t *testing.T) {
+	t.Helper()
 	if n := m.messages(t); n != 3 {
 		t.Errorf("%d messages after the repair", n)
 	}
-	if _, err := os.Stat(filepath.Join(m.cfg.Dir, DamageName)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the damage is still noted: %v", err)
+	for _, name := range []string{DamageName, AsideName} {
+		if _, err := os.Stat(filepath.Join(m.cfg.Dir, name)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is still there: %v", name, err)
+		}
 	}
 }
 

@@ -153,9 +153,9 @@ func cutPowerAtEachStep(t *testing.T, disk *simdisk.Disk) {
 			{fmt.Sprintf(`term %d, vote for "%s" in term %d, promised %d`, term+1, of(term), term, term+1),
 				func() { set(t, s, KeyTerm, term+1) }},
 			{fmt.Sprintf(`term %d, vote for "" in term %d, promised %d`, term+1, term+1, term+1),
-				func() { set(t, s, keyVoteTerm, term+1) }},
+				func() { set(t, s, KeyVoteTerm, term+1) }},
 			{fmt.Sprintf(`term %d, vote for "%s" in term %d, promised %d`, term+1, of(term+1), term+1, term+1),
-				func() { _ = s.Set([]byte(keyVote), []byte(of(term+1))) }},
+				func() { _ = s.Set([]byte(KeyVote), []byte(of(term+1))) }},
 		} {
 			next = change.next
 			change.do()

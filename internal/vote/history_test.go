@@ -141,14 +141,14 @@ func (v *voter) live() {
 		}
 		set(v.t, s, KeyTerm, term)
 		v.said(term)
-		voteTerm, _ := s.GetUint64([]byte(keyVoteTerm))
-		candidate, _ := s.Get([]byte(keyVote))
+		voteTerm, _ := s.GetUint64([]byte(KeyVoteTerm))
+		candidate, _ := s.Get([]byte(KeyVote))
 		if voteTerm == term && candidate != nil {
 			continue
 		}
-		set(v.t, s, keyVoteTerm, term)
+		set(v.t, s, KeyVoteTerm, term)
 		candidate = fmt.Appendf(nil, "n%d", v.rnd.IntN(3))
-		if err := s.Set([]byte(keyVote), candidate); err != nil {
+		if err := s.Set([]byte(KeyVote), candidate); err != nil {
 			v.t.Error(err)
 		}
 		v.gave(term, string(candidate))
@@ -176,8 +176,8 @@ func (v *voter) gave(term uint64, candidate string) {
 // check requires a node that has started to know what it said before.
 func (v *voter) check(s *Store) {
 	term, _ := s.GetUint64([]byte(KeyTerm))
-	voteTerm, err := s.GetUint64([]byte(keyVoteTerm))
-	candidate, err2 := s.Get([]byte(keyVote))
+	voteTerm, err := s.GetUint64([]byte(KeyVoteTerm))
+	candidate, err2 := s.Get([]byte(KeyVote))
 	if err := errors.Join(err, err2); err != nil || term < v.term || s.Promised() < v.term {
 		v.t.Errorf("seed %d: it is in term %d, and promised %d, after %d: %v", v.seed, term, s.Promised(), v.term, err)
 	}

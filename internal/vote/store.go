@@ -46,9 +46,9 @@ const (
 
 // The keys that Raft uses.
 const (
-	KeyTerm     = "CurrentTerm" // the key of the term that the node is in
-	keyVoteTerm = "LastVoteTerm"
-	keyVote     = "LastVoteCand"
+	KeyTerm     = "CurrentTerm"  // the key of the term that the node is in
+	KeyVoteTerm = "LastVoteTerm" // of that of its last vote, which is written first
+	KeyVote     = "LastVoteCand" // of the candidate of that vote
 )
 
 // Config configures a Store. All fields are required.
@@ -167,7 +167,7 @@ func (s *Store) Promised() uint64 { return s.promised.Load() }
 
 // Set implements raft.StableStore, for the candidate of a vote.
 func (s *Store) Set(key, val []byte) error {
-	if string(key) != keyVote || len(val) > maxCandidate {
+	if string(key) != KeyVote || len(val) > maxCandidate {
 		return fmt.Errorf("vote: there is no place for %d bytes under %q: nothing was written", len(val), key)
 	}
 	s.mu.Lock()
@@ -191,7 +191,7 @@ func (s *Store) SetUint64(key []byte, val uint64) error {
 			return nil
 		}
 		s.keep(func(r *record) { r.term = val }) // does not return if it fails
-	case keyVoteTerm:
+	case KeyVoteTerm:
 		s.keep(func(r *record) { r.voteTerm, r.candidate = val, nil })
 	default:
 		return fmt.Errorf("vote: there is no place for %q: nothing was written", key)
@@ -213,7 +213,7 @@ func (s *Store) Spend(term uint64) {
 func (s *Store) Get(key []byte) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if string(key) != keyVote || len(s.record.candidate) == 0 {
+	if string(key) != KeyVote || len(s.record.candidate) == 0 {
 		return nil, nil
 	}
 	return bytes.Clone(s.record.candidate), nil
@@ -226,7 +226,7 @@ func (s *Store) GetUint64(key []byte) (uint64, error) {
 	switch string(key) {
 	case KeyTerm:
 		return s.record.term, nil
-	case keyVoteTerm:
+	case KeyVoteTerm:
 		return s.record.voteTerm, nil
 	}
 	return 0, nil

@@ -55,8 +55,8 @@ func set(t *testing.T, s *Store, key string, v uint64) {
 func voteFor(t *testing.T, s *Store, term uint64, candidate string) {
 	t.Helper()
 	set(t, s, KeyTerm, term)
-	set(t, s, keyVoteTerm, term)
-	if err := s.Set([]byte(keyVote), []byte(candidate)); err != nil {
+	set(t, s, KeyVoteTerm, term)
+	if err := s.Set([]byte(KeyVote), []byte(candidate)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -75,8 +75,8 @@ func voted(t *testing.T) *simdisk.Disk {
 // said is what a store says.
 func said(s *Store) string {
 	term, _ := s.GetUint64([]byte(KeyTerm))
-	voteTerm, _ := s.GetUint64([]byte(keyVoteTerm))
-	candidate, _ := s.Get([]byte(keyVote))
+	voteTerm, _ := s.GetUint64([]byte(KeyVoteTerm))
+	candidate, _ := s.Get([]byte(KeyVote))
 	return fmt.Sprintf("term %d, vote for %q in term %d, promised %d", term, candidate, voteTerm, s.Promised())
 }
 
@@ -117,21 +117,21 @@ func TestStableStore(t *testing.T) {
 	if v, _ := s.GetUint64([]byte(KeyTerm)); v != 5 || s.Promised() != 5 {
 		t.Fatalf("the term went back to %d, promised %d", v, s.Promised())
 	}
-	set(t, s, keyVoteTerm, 7)
+	set(t, s, KeyVoteTerm, 7)
 	if s.Promised() != 7 {
 		t.Fatalf("promised %d after a vote in term 7", s.Promised())
 	}
 	long := make([]byte, maxCandidate+1)
 	if s.SetUint64([]byte("other"), 1) == nil || s.Set([]byte(KeyTerm), nil) == nil ||
-		s.Set([]byte(keyVote), long) == nil {
+		s.Set([]byte(KeyVote), long) == nil {
 		t.Error("what there is no place for is taken")
 	}
-	if err := errors.Join(s.Set([]byte(keyVote), long[:maxCandidate]), s.Close(), s.Close()); err != nil {
+	if err := errors.Join(s.Set([]byte(KeyVote), long[:maxCandidate]), s.Close(), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	s = mustOpen(t, disk)
 	defer s.Close()
-	if b, _ := s.Get([]byte(keyVote)); s.Promised() != 7 || len(b) != maxCandidate {
+	if b, _ := s.Get([]byte(KeyVote)); s.Promised() != 7 || len(b) != maxCandidate {
 		t.Fatalf("promised %d after reopening, to a candidate of %d bytes", s.Promised(), len(b))
 	}
 	if _, err := open(t, disk); !errors.Is(err, syscall.EWOULDBLOCK) {
@@ -162,7 +162,7 @@ func TestRealFiles(t *testing.T) {
 
 // A term that could not be written was not promised, though the node ends over it.
 func TestTermThatWasNotWritten(t *testing.T) {
-	for _, key := range []string{KeyTerm, keyVoteTerm} {
+	for _, key := range []string{KeyTerm, KeyVoteTerm} {
 		var failed error
 		s := mustOpen(t, begun(t))
 		s.cfg.Halt = func(err error) { failed = err; runtime.Goexit() }
@@ -196,14 +196,14 @@ func TestHalfAVoteIsNone(t *testing.T) {
 	s := mustOpen(t, disk)
 	voteFor(t, s, 5, "x")
 	s = again(s)
-	set(t, s, keyVoteTerm, 6)
+	set(t, s, KeyVoteTerm, 6)
 	s = again(s)
-	if b, err := s.Get([]byte(keyVote)); b != nil || err != nil {
+	if b, err := s.Get([]byte(KeyVote)); b != nil || err != nil {
 		t.Errorf("in term 6 the vote is for %q, %v", b, err)
 	}
 	s.Spend(6)
 	s = again(s)
-	if b, _ := s.Get([]byte(keyVote)); string(b) != "unknown" || s.Promised() != 6 {
+	if b, _ := s.Get([]byte(KeyVote)); string(b) != "unknown" || s.Promised() != 6 {
 		t.Errorf("in term 6, which was spent, the vote is for %q, promised %d", b, s.Promised())
 	}
 	voteFor(t, s, 7, "n2:7000")
@@ -212,7 +212,7 @@ func TestHalfAVoteIsNone(t *testing.T) {
 	if got := said(s); got != afterVote {
 		t.Errorf("to spend a term in which the node has voted changes that: %s", got)
 	}
-	set(t, s, keyVoteTerm, 8)
+	set(t, s, KeyVoteTerm, 8)
 	s.Spend(6)
 	if got := said(s); got != `term 7, vote for "" in term 8, promised 8` {
 		t.Errorf("a term was spent below that of half a vote: %s", got)
@@ -221,7 +221,7 @@ func TestHalfAVoteIsNone(t *testing.T) {
 	if got := said(s); got != `term 7, vote for "unknown" in term 9, promised 8` {
 		t.Errorf("a term above that of half a vote was spent: %s", got)
 	}
-	set(t, s, keyVoteTerm, 7)
+	set(t, s, KeyVoteTerm, 7)
 	if s.Promised() != 8 {
 		t.Errorf("promised %d after a promise of term 8", s.Promised())
 	}

@@ -1,0 +1,44 @@
+package datadir
+
+import "github.com/turnlog/turnlog/internal/raftlog"
+
+// openLog opens the log, and what proves that it is whole.
+func (d *Dir) openLog() (err error) {
+	if err := d.checkEngine(); err != nil {
+		return err
+	}
+	if d.cfg.Engine != "boltdb" && d.cfg.Disk == nil {
+		if err := (raftlog.Replacement{Dir: d.cfg.Path}).Undo(); err != nil {
+			return err
+		}
+	}
+	if err := d.checkLogKept(); err != nil {
+		return err
+	}
+	if d.Mark, err = raftlog.OpenHighWater(d.logDisk(), d.cfg.Path, d.Identity.Get().Incarnation, d.cfg.Failure.Halt,
+		d.cfg.Logger); err != nil {
+		return err
+	}
+	e, err := d.openEngine()
+	if err != nil {
+		if e, err = d.renewLog(err); err != nil {
+			return err
+		}
+	}
+	if d.cfg.Wrap != nil {
+		e = d.cfg.Wrap(e)
+	}
+	d.Log = raftlog.New(e, raftlog.Config{
+		Mark: d.Mark, Fail: d.cfg.Failure.Fail, Halt: d.haltLog,
+		Known: d.known, Placed: d.cfg.Raft.Placed, Leads: d.cfg.Raft.Leads,
+	})
+	return nil
+}
+
+// known returns what this node knows to be committed.
+func (d *Dir) known() raftlog.Known {
+	var k raftlog.Known
+	k.Applied.Index, k.Applied.Term = d.State.Applied()
+	k.Commit = d.cfg.Raft.Committed()
+	return k
+}
