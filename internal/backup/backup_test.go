@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"syscall"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/fsm/statedump"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -168,7 +170,7 @@ func TestOnlyWholeDumpsAreWritten(t *testing.T) {
 }
 
 // forged is a backup as a defective writer makes it: what it says is wrong, and its checksums are right.
-func forged(t *testing.T, d Description, dump []byte, c fsm.DumpContent) []byte {
+func forged(t *testing.T, d Description, dump []byte, c statedump.Content) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w, err := newWriter(&b, d)
@@ -187,12 +189,17 @@ func forged(t *testing.T, d Description, dump []byte, c fsm.DumpContent) []byte 
 // A backup that holds something else than it says is refused, whatever its checksums are.
 func TestBackupHoldsWhatItSays(t *testing.T) {
 	dump, d := state(t, 20)
-	content, err := fsm.InspectDump(bytes.NewReader(dump))
+	content, err := statedump.Inspect(bytes.NewReader(dump))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := Verify(bytes.NewReader(forged(t, d, dump, content))); err != nil {
 		t.Fatalf("a true one: %v", err)
+	}
+	none := content
+	none.Members = []string{} // as another writer of JSON has no members
+	if _, _, err := Verify(bytes.NewReader(forged(t, d, dump, none))); err != nil {
+		t.Errorf("with an empty list in place of none: %v", err)
 	}
 	longer := append(bytes.Clone(dump), "more"...)
 	other, index, fewer, later := d, d, content, content
@@ -222,20 +229,49 @@ func TestBackupHoldsWhatItSays(t *testing.T) {
 	}
 }
 
+// Each thing that a summary counts is held against the dump.
+func TestEachCountIsCompared(t *testing.T) {
+	dump, _ := state(t, 5)
+	content, err := statedump.Inspect(bytes.NewReader(dump))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range reflect.TypeFor[statedump.Content]().NumField() {
+		forged, name := content, reflect.TypeFor[statedump.Content]().Field(i).Name
+		switch f := reflect.ValueOf(&forged).Elem().Field(i); {
+		case name == "Streams": // restore shows it, no summary has it
+			continue
+		case f.CanUint():
+			f.SetUint(f.Uint() + 1)
+		case f.CanInt():
+			f.SetInt(f.Int() + 1)
+		case f.Kind() == reflect.String:
+			f.SetString("other")
+		default:
+			f.Set(reflect.ValueOf([]string{"other"}))
+		}
+		var s Summary
+		s.contains(&forged)
+		if s.disagrees(&content) == "" || s.disagrees(&forged) != "" {
+			t.Errorf("another %s is not found", name)
+		}
+	}
+}
+
 // A backup whose description or summary says something else than its dump is found by what restores it, too:
 // its checksums are right.
 func TestForgedDescription(t *testing.T) {
 	dump, honest := state(t, 20)
-	for what, forge := range map[string]func(*Description, *fsm.DumpContent){
-		"cluster":  func(d *Description, c *fsm.DumpContent) { d.ClusterID = "another" },
-		"entry":    func(d *Description, c *fsm.DumpContent) { d.Index += 100 },
-		"bytes":    func(d *Description, c *fsm.DumpContent) { d.Bytes-- },
-		"sessions": func(d *Description, c *fsm.DumpContent) { c.Sessions++ },
-		"members":  func(d *Description, c *fsm.DumpContent) { c.Members = []string{"mallory"} },
-		"both":     func(d *Description, c *fsm.DumpContent) { d.Index, c.Index = 1000, 1000 },
+	for what, forge := range map[string]func(*Description, *statedump.Content){
+		"cluster":  func(d *Description, c *statedump.Content) { d.ClusterID = "another" },
+		"entry":    func(d *Description, c *statedump.Content) { d.Index += 100 },
+		"bytes":    func(d *Description, c *statedump.Content) { d.Bytes-- },
+		"sessions": func(d *Description, c *statedump.Content) { c.Sessions++ },
+		"members":  func(d *Description, c *statedump.Content) { c.Members = []string{"mallory"} },
+		"both":     func(d *Description, c *statedump.Content) { d.Index, c.Index = 1000, 1000 },
 	} {
 		d := honest
-		content, err := fsm.InspectDump(bytes.NewReader(dump))
+		content, err := statedump.Inspect(bytes.NewReader(dump))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +280,7 @@ func TestForgedDescription(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		held, err := fsm.RenewDump(io.Discard, r, fsm.Renewal{ClusterID: "new"})
+		held, err := statedump.Renew(io.Discard, r, statedump.Renewal{ClusterID: "new"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -283,29 +319,29 @@ func TestWriteFile(t *testing.T) {
 // addTo adds a backup that goes up to a log entry, as a process does.
 func addTo(t *testing.T, dir, cluster string, index int) (rotated error) {
 	t.Helper()
-	f, err := OpenFolder(dir)
+	f, err := OpenRepository(t.Context(), NewFolder(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if _, err := OpenFolder(dir); !errors.Is(err, syscall.EWOULDBLOCK) {
+	if _, err := OpenRepository(t.Context(), NewFolder(dir)); !errors.Is(err, syscall.EWOULDBLOCK) {
 		t.Errorf("a second process opens the folder: %v", err)
 	}
 	dump, d := stateOf(t, cluster, index-1)
-	path, err := f.Add(d, func(w io.Writer) error {
+	name, err := f.Add(t.Context(), d, func(w io.Writer) error {
 		_, err := Write(w, d, bytes.NewReader(dump))
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = f.Rotate(path, 2)
+	_, err = f.Rotate(t.Context(), name, 2)
 	return err
 }
 
 func listed(t *testing.T, dir string) (got []string) {
 	t.Helper()
-	all, err := List(dir)
+	all, err := List(t.Context(), NewFolder(dir))
 	if err != nil {
 		t.Fatal(err)
 	}

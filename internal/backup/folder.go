@@ -1,148 +1,216 @@
 package backup
 
 import (
-	"cmp"
-	"crypto/sha256"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/turnlog/turnlog/internal/vfs"
 )
 
-const (
-	prefix   = "turnlog-"
-	ext      = ".tlb"
-	lockName = ".turnlog-backup.lock"
-)
+const lockName = ".turnlog-backup.lock"
 
-// Name returns the name of a backup in a folder: by time, then log entry, then cluster, so that those of two clusters
-// have different names.
-func (d *Description) Name() string {
-	sum := sha256.Sum256([]byte(d.ClusterID)) // an id could be no part of a name
-	return fmt.Sprintf("%s%s-%d-%x%s", prefix, d.Created.UTC().Format("20060102T150405Z"), d.Index, sum[:6], ext)
-}
-
-// Entry is a backup in a folder.
-type Entry struct {
-	Path        string
-	Size        int64
-	Description Description
-	// Err is why it cannot be read, nil if its beginning can: only verifying it tells whether the rest can.
-	Err error
-}
-
-// Folder is a folder of backups, locked: one process at a time adds to it.
+// Folder is a folder of backups.
 type Folder struct {
-	dir  string
-	lock io.Closer
+	dir string
+	fs  vfs.FS
 }
 
-// OpenFolder makes a folder if it is not there, locks it, and removes what backups left that a crash
-// ended.
-func OpenFolder(dir string) (*Folder, error) {
-	if err := (vfs.OS{}).MkdirAll(dir); err != nil {
-		return nil, err
-	}
-	lock, err := vfs.OS{}.Lock(filepath.Join(dir, lockName))
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, fmt.Errorf("another backup is being written to %s: %w", dir, err)
-	}
+var _ Storage = (*Folder)(nil)
+
+// NewFolder returns the storage in a folder, which the first Lock makes if it is not there.
+func NewFolder(dir string) *Folder { return &Folder{dir, osFiles{}} }
+
+// osFiles is the operating system's file system, for a user that may not be able to write what it reads.
+type osFiles struct{ vfs.OS }
+
+// Open opens a regular file for reading. Anything else is none, and is not waited for, as a pipe would be.
+func (osFiles) Open(name string) (vfs.File, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
-	left, err := filepath.Glob(filepath.Join(escapeGlob(dir), prefix+"*"+ext+partial))
-	for _, path := range left {
-		err = errors.Join(err, os.Remove(path))
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a file", name)
 	}
 	if err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return nil, errors.Join(err, f.Close())
 	}
-	return &Folder{dir, lock}, nil
+	return readOnly{File: f, size: info.Size()}, nil
 }
 
-func escapeGlob(dir string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
+// readOnly is a file of whose methods only the reading ones are called.
+type readOnly struct {
+	*os.File
+	size int64
 }
 
-// Close unlocks the folder.
-func (f *Folder) Close() error { return f.lock.Close() }
+func (f readOnly) Size() (int64, error) { return f.size, nil }
 
-// Add has write fill a new backup, and returns its path. One that is there is never replaced.
-func (f *Folder) Add(d Description, write func(io.Writer) error) (string, error) {
-	path := filepath.Join(f.dir, d.Name())
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return path, cmp.Or(err, fmt.Errorf("%s is there already", path))
-	}
-	return path, WriteFile(path, write)
-}
+func (readOnly) Allocate(int64) error { return errors.ErrUnsupported }
 
-// Rotate removes the oldest backups of the cluster that added is of, but for so many, and returns their paths. Added
-// is what was added last: it must go further than all others, and be whole, else nothing is removed. Backups of
-// other clusters, those that cannot be read, and what is none, stay.
-func (f *Folder) Rotate(added string, keep int) (removed []string, err error) {
-	d, _, err := VerifyFile(added)
-	if err != nil {
-		return nil, fmt.Errorf("%s cannot be read back: %w", added, err)
+// Path implements Storage.
+func (f *Folder) Path(name string) string { return filepath.Join(f.dir, filepath.FromSlash(name)) }
+
+// List implements Storage. A folder within a folder has no backups until one is written.
+func (f *Folder) List(_ context.Context, dir string) (all []Object, err error) {
+	names, err := f.fs.List(f.Path(dir))
+	if dir != "" && errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
-	all, err := List(f.dir)
 	if err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(e Entry) bool { return e.Err != nil || e.Description.ClusterID != d.ClusterID })
-	if newest := all[len(all)-1]; newest.Path != added {
-		return nil, fmt.Errorf("%s goes further than %s, which was added last", newest.Path, added)
-	}
-	for len(all) > keep {
-		if err := os.Remove(all[0].Path); err != nil {
-			return removed, err
+	for _, name := range names {
+		o := Object{Name: path.Join(dir, name)}
+		if !IsBackup(name) && !isPack(name) {
+			continue
 		}
-		removed = append(removed, all[0].Path)
-		all = all[1:]
-	}
-	return removed, vfs.OS{}.SyncDir(f.dir)
-}
-
-// List returns the backups in a folder, by cluster, then by the log entry up to which they go. It reads what they
-// say of themselves at their beginning. Those that cannot be read come first, with their Err.
-func List(dir string) (all []Entry, err error) {
-	paths, err := filepath.Glob(filepath.Join(escapeGlob(dir), prefix+"*"+ext))
-	if err != nil {
-		return nil, err
-	}
-	for _, path := range paths {
-		e := Entry{Path: path}
-		if e.Size, e.Description, e.Err = describe(path); errors.Is(e.Err, fs.ErrNotExist) {
+		if file, err := f.fs.Open(f.Path(o.Name)); err == nil {
+			o.Size, err = file.Size()
+			if err = errors.Join(err, file.Close()); err != nil {
+				return nil, err
+			}
+		} else if errors.Is(err, fs.ErrNotExist) {
 			continue // it was removed meanwhile
 		}
-		all = append(all, e)
+		all = append(all, o)
 	}
-	slices.SortFunc(all, func(a, b Entry) int {
-		return cmp.Or(cmp.Compare(a.Description.ClusterID, b.Description.ClusterID),
-			cmp.Compare(a.Description.Index, b.Description.Index), a.Description.Created.Compare(b.Description.Created))
-	})
 	return all, nil
 }
 
-func describe(path string) (size int64, d Description, err error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe is no backup, and not waited for
+// Read implements Storage.
+func (f *Folder) Read(_ context.Context, name string, offset int64) (io.ReadCloser, int64, error) {
+	file, err := f.fs.Open(f.Path(name))
 	if err != nil {
-		return 0, d, err
+		return nil, 0, err
 	}
-	defer f.Close()
-	info, err := f.Stat()
+	size, err := file.Size()
 	if err != nil {
-		return 0, d, err
+		return nil, 0, errors.Join(err, file.Close())
 	}
-	r, err := NewReader(f)
-	if err != nil {
-		return info.Size(), d, err
-	}
-	return info.Size(), r.Description, nil
+	return fileReader{io.NewSectionReader(file, offset, size-offset), file}, size, nil
 }
+
+type fileReader struct {
+	io.Reader
+	io.Closer
+}
+
+// Write implements Storage. The object gets its name when it is on disk; until then it ends in ".partial".
+func (f *Folder) Write(_ context.Context, name string, _ int64, fill func(io.Writer) error) (err error) {
+	to := f.Path(name)
+	if there, err := f.there(name); there || err != nil {
+		return errors.Join(err, &fs.PathError{Op: "write", Path: to, Err: fs.ErrExist})
+	}
+	dir := filepath.Dir(to)
+	if err := f.fs.MkdirAll(dir); err != nil {
+		return err
+	}
+	temp := to + partial
+	_ = f.fs.Remove(temp) // if it is a link, what it leads to is another's
+	file, err := f.fs.Create(temp)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.remove(temp))
+		}
+	}()
+	err = fill(&fileWriter{f: file})
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	if err = f.fs.Rename(temp, to); err != nil {
+		return err
+	}
+	return f.fs.SyncDir(dir)
+}
+
+// there reports whether the folder has an object.
+func (f *Folder) there(name string) (bool, error) {
+	names, err := f.fs.List(filepath.Dir(f.Path(name)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	for _, n := range names {
+		if n == path.Base(name) {
+			return true, err
+		}
+	}
+	return false, err
+}
+
+type fileWriter struct {
+	f  vfs.File
+	at int64
+}
+
+func (w *fileWriter) Write(b []byte) (int, error) {
+	n, err := w.f.WriteAt(b, w.at)
+	w.at += int64(n)
+	return n, err
+}
+
+// Remove implements Storage.
+func (f *Folder) Remove(_ context.Context, name string) error {
+	if err := f.remove(f.Path(name)); err != nil {
+		return err
+	}
+	return f.fs.SyncDir(filepath.Dir(f.Path(name)))
+}
+
+func (f *Folder) remove(path string) error {
+	if err := f.fs.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Lock implements Storage. The lock ends with the process.
+func (f *Folder) Lock(context.Context) (Lock, error) {
+	if err := f.fs.MkdirAll(f.dir); err != nil {
+		return nil, err
+	}
+	lock, err := f.fs.Lock(filepath.Join(f.dir, lockName))
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, fmt.Errorf("another backup is being written to %s: %w", f.dir, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(f.removePartial(""), f.removePartial(packDir)); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return folderLock{lock}, nil
+}
+
+// removePartial removes what crashes left in a folder.
+func (f *Folder) removePartial(dir string) error {
+	names, err := f.fs.List(f.Path(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, name := range names {
+		if whole, isPartial := strings.CutSuffix(name, partial); isPartial && (IsBackup(whole) || isPack(whole)) {
+			err = errors.Join(err, f.fs.Remove(f.Path(path.Join(dir, name))))
+		}
+	}
+	return err
+}
+
+type folderLock struct{ io.Closer }
+
+func (folderLock) Held(context.Context) error { return nil }

@@ -1,7 +1,9 @@
 package backup
 
 import (
+	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -11,11 +13,16 @@ import (
 )
 
 const (
-	magic         = "TLBACKU"
-	formatVersion = 1
+	magic = "TLBACKU"
+	// wholeVersion is the version of a backup that has its state in itself, and splitVersion of one whose state is in
+	// the packs of its storage.
+	wholeVersion = 1
+	splitVersion = 2
 
 	kindDescription = 'D'
 	kindPart        = 'P'
+	kindPacks       = 'K'
+	kindChunks      = 'C'
 	kindEnd         = 'E'
 
 	// partBytes is how much of a dump a part holds at most. A damaged length is refused before memory is
@@ -43,8 +50,8 @@ type frameWriter struct {
 	buf []byte
 }
 
-func (f *frameWriter) begin() error {
-	b := append([]byte(magic), formatVersion)
+func (f *frameWriter) begin(version byte) error {
+	b := append([]byte(magic), version)
 	f.crc = crc32.Checksum(b, castagnoli)
 	_, err := f.w.Write(b)
 	return err
@@ -61,11 +68,22 @@ func (f *frameWriter) write(x frame) error {
 	return err
 }
 
+// json writes a frame that holds JSON.
+func (f *frameWriter) json(kind byte, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return f.write(frame{kind, len(text), text})
+}
+
 // frameReader reads frames.
 type frameReader struct {
-	r   io.Reader
-	crc uint32
-	buf []byte
+	r       io.Reader
+	version byte
+	crc     uint32
+	buf     []byte
+	read    int64 // bytes, so far
 }
 
 func (f *frameReader) begin() error {
@@ -76,13 +94,13 @@ func (f *frameReader) begin() error {
 		return fmt.Errorf("read the backup: %w", err)
 	case n < len(b) || string(b[:len(magic)]) != magic:
 		return turn.Errorf(turn.Corrupt, "this is not a backup: it does not begin with %s", magic)
-	case b[len(magic)] > formatVersion:
-		return turn.Errorf(turn.Newer, "the backup has version %d, this turnlog reads version %d: run the newer "+
-			"turnlog",
-			b[len(magic)], formatVersion)
-	case b[len(magic)] != formatVersion:
+	case b[len(magic)] > splitVersion:
+		return turn.Errorf(turn.Newer, "the backup has version %d, this turnlog reads versions up to %d: "+
+			"run the newer turnlog", b[len(magic)], splitVersion)
+	case b[len(magic)] < wholeVersion:
 		return turn.Errorf(turn.Corrupt, "the backup has the unknown version %d", b[len(magic)])
 	}
+	f.version, f.read = b[len(magic)], int64(len(b))
 	f.crc = crc32.Checksum(b, castagnoli)
 	return nil
 }
@@ -109,6 +127,7 @@ func (f *frameReader) next() (frame, error) {
 	if f.crc != binary.LittleEndian.Uint32(h[headerSize-4:]) {
 		return frame{}, turn.Errorf(turn.Corrupt, "the backup is damaged: a frame fails its checksum")
 	}
+	f.read += int64(headerSize) + int64(n)
 	return frame{h[0], int(holds), f.buf}, nil
 }
 
@@ -130,4 +149,12 @@ func cut(err error) error {
 		return turn.Errorf(turn.Corrupt, "the backup is cut short: its end is missing")
 	}
 	return fmt.Errorf("read the backup: %w", err)
+}
+
+func decode(text []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if err := d.Decode(v); err != nil {
+		return turn.Errorf(turn.Corrupt, "the backup is damaged: %v", err)
+	}
+	return nil
 }

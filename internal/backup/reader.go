@@ -1,35 +1,55 @@
 package backup
 
 import (
-	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
+	"errors"
 	"hash"
 	"io"
-	"reflect"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/fsm/statedump"
 	"github.com/turnlog/turnlog/turn"
 )
 
-// Reader reads the dump in a backup. It returns io.EOF only if the backup is whole.
+// Reader reads the dump in a backup. It returns io.EOF only if the backup is whole. It must be closed.
 type Reader struct {
 	Description Description
 
 	frames frameReader
+	split  *splitReader // nil: the backup has its state in itself
 	zip    *zstd.Decoder
 	part   []byte // all of it
 	left   []byte // what is not read yet
 	sum    hash.Hash
 	read   Summary // parts and bytes, so far
 	done   *Summary
+
+	in      io.Closer    // nil: it is the caller's
+	brought atomic.Int64 // bytes of the dump
 }
 
-// NewReader begins to read a backup.
-func NewReader(r io.Reader) (*Reader, error) {
+// NewReader begins to read a backup that has its state in itself.
+func NewReader(r io.Reader) (*Reader, error) { return newReader(context.Background(), r, nil) }
+
+// Open begins to read a backup in a storage. Its end is that of all reads.
+func Open(ctx context.Context, s Storage, name string) (*Reader, error) {
+	in, _, err := s.Read(ctx, name, 0)
+	if err != nil {
+		return nil, err
+	}
+	r, err := newReader(ctx, in, s)
+	if err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	r.in = in
+	return r, nil
+}
+
+func newReader(ctx context.Context, r io.Reader, s Storage) (*Reader, error) {
 	zip, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(partBytes),
 		zstd.WithDecoderMaxWindow(partBytes))
 	if err != nil {
@@ -46,15 +66,31 @@ func NewReader(r io.Reader) (*Reader, error) {
 	if f.kind != kindDescription {
 		return nil, turn.Errorf(turn.Corrupt, "the backup is damaged: it does not describe itself")
 	}
-	return b, decode(f.payload, &b.Description)
+	if err := decode(f.payload, &b.Description); err != nil {
+		return nil, err
+	}
+	if b.frames.version == splitVersion {
+		b.split, err = newSplitReader(ctx, s)
+	}
+	return b, err
 }
 
-func decode(text []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	if err := d.Decode(v); err != nil {
-		return turn.Errorf(turn.Corrupt, "the backup is damaged: %v", err)
+// Brought returns how many bytes of the dump, of Description.Bytes, were read from the backup. It may be called
+// concurrently with Read.
+func (b *Reader) Brought() int64 { return b.brought.Load() }
+
+// FileBytes returns how many bytes were read of the backup's own file, packs not included: its length at the end.
+func (b *Reader) FileBytes() int64 { return b.frames.read }
+
+// Close ends the reading.
+func (b *Reader) Close() error {
+	if b.split != nil {
+		b.split.chunks.close()
 	}
-	return nil
+	if b.in == nil {
+		return nil
+	}
+	return b.in.Close()
 }
 
 // Read implements io.Reader, for the dump.
@@ -72,24 +108,40 @@ func (b *Reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next takes the next frame.
+// bring makes the next part of the dump available.
+func (b *Reader) bring(part []byte) {
+	b.left = part
+	b.brought.Add(int64(len(part)))
+	b.sum.Write(part)
+	b.read.Parts++
+	b.read.Bytes += int64(len(part))
+}
+
+// next takes the next frame, or the next chunk that one names.
 func (b *Reader) next() error {
+	if b.split != nil {
+		if part, more, err := b.split.next(); err != nil || more {
+			b.bring(part)
+			return err
+		}
+	}
 	f, err := b.frames.next()
 	if err != nil {
 		return err
 	}
-	switch f.kind {
-	case kindPart:
+	switch {
+	case f.kind == kindPart && b.split == nil:
 		if b.part, err = b.zip.DecodeAll(f.payload, b.part[:0]); err != nil || len(b.part) != f.holds || f.holds == 0 {
 			return turn.Errorf(turn.Corrupt, "the backup is damaged: part %d is not what was written: %v",
 				b.read.Parts+1, err)
 		}
-		b.left = b.part
-		b.sum.Write(b.part)
-		b.read.Parts++
-		b.read.Bytes += int64(len(b.part))
+		b.bring(b.part)
 		return nil
-	case kindEnd:
+	case f.kind == kindPacks && b.split != nil:
+		return b.split.takePacks(f.payload)
+	case f.kind == kindChunks && b.split != nil:
+		return b.split.takeChunks(b.zip, f)
+	case f.kind == kindEnd:
 		return b.end(f.payload)
 	}
 	return turn.Errorf(turn.Newer, "the backup has a frame of kind %q, which this turnlog does not know: run the "+
@@ -101,6 +153,15 @@ func (b *Reader) end(text []byte) error {
 	var s Summary
 	if err := decode(text, &s); err != nil {
 		return err
+	}
+	if b.split != nil {
+		last, err := b.split.end()
+		if err != nil {
+			return err
+		}
+		b.left = last // of all chunks
+		b.sum.Write(last)
+		b.read.Bytes += int64(len(last))
 	}
 	if s.Parts != b.read.Parts || s.Bytes != b.read.Bytes || s.SHA256 != hex.EncodeToString(b.sum.Sum(nil)) {
 		return turn.Errorf(turn.Corrupt, "the backup is damaged: its parts are not those that it counts")
@@ -114,7 +175,7 @@ func (b *Reader) end(text []byte) error {
 
 // Finish reads to the end, where the dump must have ended already, and returns what the backup says of
 // itself there. It is an error unless that, and the description, are what the dump held.
-func (b *Reader) Finish(held fsm.DumpContent) (Summary, error) {
+func (b *Reader) Finish(held statedump.Content) (Summary, error) {
 	n, err := io.Copy(io.Discard, b)
 	if err != nil {
 		return Summary{}, err
@@ -126,12 +187,8 @@ func (b *Reader) Finish(held fsm.DumpContent) (Summary, error) {
 	if err := b.Description.describes(&held, s.Bytes); err != nil {
 		return s, turn.Errorf(turn.Corrupt, "%v", err)
 	}
-	found := s
-	found.contains(&held)
-	if !reflect.DeepEqual(found, s) {
-		return s, turn.Errorf(turn.Corrupt, "the backup does not hold what it says: it says %d sessions with %d messages at "+
-			"log entry %d, and has %d with %d at entry %d", s.Sessions, s.Messages, s.Index, found.Sessions, found.Messages,
-			found.Index)
+	if what := s.disagrees(&held); what != "" {
+		return s, turn.Errorf(turn.Corrupt, "the backup does not hold what it says: %s", what)
 	}
 	return s, nil
 }
@@ -142,6 +199,12 @@ func Verify(r io.Reader) (Description, Summary, error) {
 	if err != nil {
 		return Description{}, Summary{}, err
 	}
+	defer b.Close()
+	return b.Verify()
+}
+
+// Verify reads all of a backup: every checksum, and every pair and block of the dump. It returns what is in it.
+func (b *Reader) Verify() (Description, Summary, error) {
 	held, err := inspect(b)
 	if err != nil {
 		return b.Description, Summary{}, err

@@ -3,7 +3,6 @@ package backup
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
@@ -11,7 +10,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/fsm/statedump"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -32,18 +31,10 @@ func newWriter(w io.Writer, d Description) (*writer, error) {
 		return nil, err
 	}
 	b := &writer{frames: frameWriter{w: w}, zip: zip, part: make([]byte, 0, partBytes), sum: sha256.New()}
-	if err := b.frames.begin(); err != nil {
+	if err := b.frames.begin(wholeVersion); err != nil {
 		return nil, err
 	}
-	return b, b.json(kindDescription, d)
-}
-
-func (b *writer) json(kind byte, v any) error {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return b.frames.write(frame{kind, len(text), text})
+	return b, b.frames.json(kindDescription, d)
 }
 
 func (b *writer) Write(p []byte) (n int, err error) {
@@ -74,13 +65,13 @@ func (b *writer) flush() error {
 }
 
 // finish writes the end of a backup whose dump has that content.
-func (b *writer) finish(c fsm.DumpContent) (Summary, error) {
+func (b *writer) finish(c statedump.Content) (Summary, error) {
 	if err := b.flush(); err != nil {
 		return Summary{}, err
 	}
 	b.done.SHA256 = hex.EncodeToString(b.sum.Sum(nil))
 	b.done.contains(&c)
-	return b.done, b.json(kindEnd, &b.done)
+	return b.done, b.frames.json(kindEnd, &b.done)
 }
 
 // Write writes a backup of a dump, which it verifies on the way: every checksum, every pair, and that it
@@ -101,8 +92,8 @@ func Write(w io.Writer, d Description, dump io.Reader) (Summary, error) {
 }
 
 // inspect reads a dump to the end of what it is read from.
-func inspect(r io.Reader) (fsm.DumpContent, error) {
-	content, err := fsm.InspectDump(r)
+func inspect(r io.Reader) (statedump.Content, error) {
+	content, err := statedump.Inspect(r)
 	if err != nil {
 		return content, err
 	}
@@ -113,10 +104,10 @@ func inspect(r io.Reader) (fsm.DumpContent, error) {
 }
 
 // describes is an error unless a dump is what the description says.
-func (d *Description) describes(c *fsm.DumpContent, size int64) error {
+func (d *Description) describes(c *statedump.Content, size int64) error {
 	if c.Index != d.Index || c.ClusterID != d.ClusterID || size != d.Bytes {
-		return fmt.Errorf("the dump is of cluster %.64q at log entry %d, %d bytes; announced were cluster %.64q, entry %d, "+
-			"%d bytes",
+		return fmt.Errorf("the dump is of cluster %.64q at log entry %d, %d bytes; announced were "+
+			"cluster %.64q, entry %d, %d bytes",
 			c.ClusterID, c.Index, size, d.ClusterID, d.Index, d.Bytes)
 	}
 	return nil
