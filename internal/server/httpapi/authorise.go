@@ -144,6 +144,8 @@ func (c *call) permit(right auth.Right, what any) error {
 		return nil
 	case *turn.Fork:
 		return permitKeys(u, what.Key, what.To)
+	case *turn.Rename:
+		return permitKeys(u, what.Key, what.To)
 	case *turn.Tx:
 		return permitKeys(u, what.Keys()...)
 	}

@@ -170,6 +170,8 @@ func TestBodiesAreAuthorised(t *testing.T) {
 	me := bearer("neighbour")
 	d.fails(403, "FORBIDDEN", "POST", "/v1/sessions/z1/fork", `{"to":"a2"}`, me)
 	d.fails(403, "FORBIDDEN", "POST", "/v1/sessions/a1/fork", `{"to":"z3"}`, me)
+	d.fails(403, "FORBIDDEN", "POST", "/v1/sessions/z1/rename", `{"to":"a2"}`, me)
+	d.fails(403, "FORBIDDEN", "POST", "/v1/sessions/a1/rename", `{"to":"z3","replace":true}`, me)
 	d.fails(403, "FORBIDDEN", "DELETE", "/v1/sessions?prefix=&all=true", "", me)
 	d.fails(403, "FORBIDDEN", "DELETE", "/v1/sessions?prefix=a", "", me)
 	d.fails(403, "FORBIDDEN", "GET", "/v1/ns/elsewhere/sessions/z1", "", me)

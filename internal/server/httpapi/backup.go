@@ -39,7 +39,8 @@ func (s *Server) getBackup(c *call) (any, error) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set(indexHeader, strconv.FormatUint(index, 10))
 	if err := c.copyOut(stream); err != nil {
-		s.log.Warn("a backup was cut short", "index", index, "remote", c.request.RemoteAddr, "error", err)
+		s.log.Warn("a backup was cut short", "request_id", c.id, "index", index,
+			"remote", c.request.RemoteAddr, "error", err)
 		c.out.err = err
 	}
 	return written{}, nil

@@ -55,7 +55,7 @@ type zeros struct{}
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 // A node gives one backup at a time: each is given back, whether it is read to its end, fails, loses its client or
-// the server stops.
+// the server stops, which waits for none.
 func TestBackupIsGivenBack(t *testing.T) {
 	for what, end := range map[string]func(d *testServer, body io.ReadCloser){
 		"its end": func(_ *testServer, body io.ReadCloser) { _, _ = io.Copy(io.Discard, body) },
@@ -66,20 +66,27 @@ func TestBackupIsGivenBack(t *testing.T) {
 		},
 		"a client that leaves": func(_ *testServer, body io.ReadCloser) { body.Close() },
 		"the server's end": func(d *testServer, body io.ReadCloser) {
-			read := make(chan error, 1)
+			read, stopped := make(chan error, 1), make(chan error, 1)
 			go func() { // ends with the connection
 				_, err := io.Copy(io.Discard, body)
 				read <- err
 			}()
-			if err := d.stop(); err != nil {
-				t.Error(err)
+			go func() { stopped <- d.stop() }() // ends with the backup
+			select {
+			case err := <-read:
+				if err == nil {
+					t.Error("a backup that was cut short looks whole")
+				}
+			case <-time.After(10 * time.Second):
+				t.Error("the server waits for a backup")
+				body.Close()
 			}
-			if err := <-read; err == nil {
-				t.Error("a backup that was cut short looks whole")
+			if err := <-stopped; err != nil {
+				t.Error(err)
 			}
 		},
 	} {
-		d := startServer(t)
+		d := startServer(t, func(c *Config) { c.Grace = time.Hour })
 		d.admin.closed = make(chan struct{}, 1)
 		switch what {
 		case "its end":

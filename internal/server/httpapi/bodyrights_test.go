@@ -36,7 +36,8 @@ func TestAdminLostDuringTheBody(t *testing.T) {
 			users := openUsers(t, path)
 			d := startServer(t, func(c *Config) { c.Users = users })
 			res := d.changedMeanwhile("/v1/cluster/"+endpoint, body, users, func() { usersFile(t, path, less) })
-			if res.StatusCode != http.StatusForbidden && res.StatusCode != http.StatusUnauthorized || len(d.admin.asked) > 0 {
+			if res.StatusCode != http.StatusForbidden && res.StatusCode != http.StatusUnauthorized ||
+				len(d.admin.asked) > 0 {
 				t.Errorf("%s, then %s: %v; the node was asked for %q", endpoint, less, res.Status, d.admin.asked)
 			}
 		}

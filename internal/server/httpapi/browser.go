@@ -53,12 +53,14 @@ func (s *Server) allowOrigin(w http.ResponseWriter, r *http.Request) (answered b
 		return false
 	}
 	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Expose-Headers", requestIDHeader)
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" ||
 		s.hosts.Check(r) != nil {
 		return false
 	}
 	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PATCH, DELETE")
-	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID, "+namespaceHeader)
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID, "+namespaceHeader+
+		", "+requestIDHeader+", "+traceHeader)
 	h.Set("Access-Control-Max-Age", "600")
 	leaveBody(w, r)
 	w.WriteHeader(http.StatusNoContent)

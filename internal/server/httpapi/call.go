@@ -20,6 +20,7 @@ type call struct {
 	*params
 	server    *Server
 	request   *http.Request
+	id        string // of the request, in the answer and in log lines
 	ctx       context.Context
 	out       *output
 	limits    turn.Limits
@@ -50,7 +51,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	o := s.newOutput(w)
-	c := &call{server: s, request: r, ctx: r.Context(), out: o, limits: s.cfg.Engine.Limits()}
+	c := &call{server: s, request: r, id: requestID(r.Header), ctx: r.Context(), out: o, limits: s.cfg.Engine.Limits()}
+	w.Header()[requestIDHeader] = []string{c.id}
 	defer func() { s.memory.take(c.who(), -c.held) }()
 	c.headRead()
 	c.limitBody()
@@ -76,7 +78,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.noteSlow(c, t, status, took)
 	if s.log.Enabled(r.Context(), slog.LevelDebug) {
 		s.log.Debug("http request", "method", r.Method, "route", pattern, "status", status, "bytes", o.sent,
-			"took", took, "remote", r.RemoteAddr, "error", err)
+			"took", took, "remote", r.RemoteAddr, "request_id", c.id, "error", err)
 	}
 	aborted := o.err != nil
 	s.freeOutput(o)
@@ -91,7 +93,7 @@ func (s *Server) noteSlow(c *call, t target, status int, took time.Duration) {
 		return
 	}
 	s.slow.Note(time.Now(), took, func() []any {
-		return []any{"method", t.route.method, "route", t.route.pattern, "namespace", c.namespace,
+		return []any{"request_id", c.id, "method", t.route.method, "route", t.route.pattern, "namespace", c.namespace,
 			"key", throttle.Excerpt(c.path["key"]), "status", status, "user", c.login.Name, "client",
 			c.request.RemoteAddr}
 	})
@@ -127,8 +129,8 @@ func (s *Server) respond(o *output, answer any, err error) {
 func (c *call) serve(t target) (answer any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.server.log.Error("http: endpoint panicked", "route", t.route.pattern, "panic", p, "stack",
-				string(debug.Stack()))
+			c.server.log.Error("http: endpoint panicked", "request_id", c.id, "route", t.route.pattern,
+				"panic", p, "stack", string(debug.Stack()))
 			answer, err = nil, c.unsure(fmt.Errorf("defect in the HTTP endpoint: %v", p))
 		}
 	}()
@@ -148,27 +150,6 @@ func (c *call) serve(t target) (answer any, err error) {
 	}
 	return t.route.serve(c)
 }
-
-// namespaceHeader names a namespace for a path that names none.
-const namespaceHeader = "Turnlog-Namespace"
-
-func namespaceOf(h http.Header, inPath string) (string, error) {
-	given := h.Values(namespaceHeader)
-	if inPath != "" {
-		given = append([]string{inPath}, given...)
-	}
-	if len(given) == 0 {
-		return turn.DefaultNamespace, nil
-	}
-	for _, ns := range given[1:] {
-		if ns != given[0] {
-			return "", turn.Errorf(turn.Invalid, "two namespaces are named, %.64q and %.64q", given[0], ns)
-		}
-	}
-	return given[0], nil
-}
-
-func (c *call) key() turn.Key { return turn.Key{Namespace: c.namespace, Name: c.path["key"]} }
 
 // apply carries out a write.
 func (c *call) apply(op turn.Op) (turn.Result, error) {
@@ -213,11 +194,11 @@ func (c *call) unsure(err error) error {
 
 func isRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
-// decodeBody reads a body without messages with decode.
-func decodeBody[T any](c *call, decode func([]byte) (T, error)) (op T, err error) {
+// decodeBody reads a body without messages.
+func decodeBody[T any](c *call, read func(members) (T, error)) (op T, err error) {
 	body, err := c.body(smallBody)
 	if err != nil {
 		return op, err
 	}
-	return decode(body)
+	return read(inBody(body))
 }

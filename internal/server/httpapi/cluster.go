@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"context"
+
 	"github.com/turnlog/turnlog/internal/auth"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -38,11 +40,11 @@ func (c *call) stillAdmin() error {
 
 // administer decodes the body of a request to the Admin. The user may have lost the right while the body
 // arrived.
-func administer[T any](c *call, decode func([]byte) (T, error)) (a Admin, body T, err error) {
+func administer[T any](c *call, read func(members) (T, error)) (a Admin, body T, err error) {
 	if a, err = c.admin(); err != nil {
 		return nil, body, err
 	}
-	if body, err = decodeBody(c, decode); err != nil {
+	if body, err = decodeBody(c, read); err != nil {
 		return nil, body, err
 	}
 	return a, body, c.stillAdmin()
@@ -54,7 +56,7 @@ type checksumReply struct {
 }
 
 func (s *Server) postChecksum(c *call) (any, error) {
-	a, _, err := administer(c, decodeNothing)
+	a, _, err := administer(c, readNothing)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +67,7 @@ func (s *Server) postChecksum(c *call) (any, error) {
 type emptyReply struct{}
 
 func (s *Server) postTransfer(c *call) (any, error) {
-	a, _, err := administer(c, decodeNothing)
+	a, _, err := administer(c, readNothing)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +75,7 @@ func (s *Server) postTransfer(c *call) (any, error) {
 }
 
 func (s *Server) postSnapshot(c *call) (any, error) {
-	a, _, err := administer(c, decodeNothing)
+	a, _, err := administer(c, readNothing)
 	if err != nil {
 		return nil, err
 	}
@@ -81,11 +83,35 @@ func (s *Server) postSnapshot(c *call) (any, error) {
 }
 
 func (s *Server) postNode(c *call) (any, error) {
-	a, n, err := administer(c, decodeNode)
+	a, n, err := administer(c, readNode)
 	if err != nil {
 		return nil, err
 	}
-	return emptyReply{}, c.unsure(a.AddNode(c.ctx, n.id, n.raftAddr))
+	add := a.AddNode
+	if n.learner {
+		add = a.AddLearner
+	}
+	return emptyReply{}, c.unsure(add(c.ctx, n.id, n.raftAddr))
+}
+
+func (s *Server) postPromote(c *call) (any, error) { return changeNode(c, Admin.Promote) }
+
+func (s *Server) postDemote(c *call) (any, error) { return changeNode(c, Admin.Demote) }
+
+// changeNode has a change made of the member that the body names.
+func changeNode(c *call, change func(Admin, context.Context, string) error) (any, error) {
+	a, id, err := administer(c, readID)
+	if err != nil {
+		return nil, err
+	}
+	return emptyReply{}, c.unsure(change(a, c.ctx, id))
+}
+
+func readID(in members) (id string, err error) {
+	if err = in.read(readers{"id": text(&id)}); err == nil && id == "" {
+		err = turn.Errorf(turn.Invalid, "body: needs id")
+	}
+	return id, err
 }
 
 func (s *Server) deleteNode(c *call) (any, error) {
@@ -100,26 +126,15 @@ func (s *Server) deleteNode(c *call) (any, error) {
 	return emptyReply{}, c.unsure(a.RemoveNode(c.ctx, id))
 }
 
-func decodeNothing(body []byte) (struct{}, error) {
-	return struct{}{}, parseBody(body, func(string, value) error { return errUnknownField })
-}
+func readNothing(in members) (struct{}, error) { return struct{}{}, in.read(nil) }
 
 type nodeRequest struct {
 	id, raftAddr string
+	learner      bool
 }
 
-func decodeNode(body []byte) (n nodeRequest, err error) {
-	err = parseBody(body, func(name string, v value) (err error) {
-		switch name {
-		case "id":
-			n.id, err = v.text()
-		case "raft_addr":
-			n.raftAddr, err = v.text()
-		default:
-			err = errUnknownField
-		}
-		return err
-	})
+func readNode(in members) (n nodeRequest, err error) {
+	err = in.read(readers{"id": text(&n.id), "raft_addr": text(&n.raftAddr), "learner": boolean(&n.learner)})
 	if err == nil && (n.id == "" || n.raftAddr == "") {
 		err = turn.Errorf(turn.Invalid, "body: needs id and raft_addr")
 	}

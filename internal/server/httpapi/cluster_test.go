@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/members"
 	"github.com/turnlog/turnlog/internal/server/httpapi"
 	"github.com/turnlog/turnlog/raftstore"
 )
@@ -22,8 +23,14 @@ import (
 // A node is all that the server asks for.
 var (
 	_ httpapi.Engine = (*raftstore.Node)(nil)
-	_ httpapi.Admin  = (*raftstore.Node)(nil)
+	_ httpapi.Admin  = admin{}
 )
+
+// admin is a node as it is administered.
+type admin struct {
+	*raftstore.Node
+	*members.Changes
+}
 
 const adminToken = "a token"
 
@@ -43,7 +50,8 @@ func start(t *testing.T, id, dir string, l net.Listener, peers map[string]string
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := httpapi.New(httpapi.Config{Engine: node, Admin: node, Logger: quiet, AdminToken: adminToken})
+	s, err := httpapi.New(httpapi.Config{Engine: node, Admin: admin{node, node.Members()},
+		Logger: quiet, AdminToken: adminToken})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,25 +8,20 @@ type removedReply struct {
 	Revision uint64 `json:"revision"`
 }
 
-func (s *Server) postTrim(c *call) (any, error) {
-	op, err := decodeBody(c, decodeTrim)
+// change applies what read finds in the body to the session of the path, and answers as stepReply does.
+func change[T turn.Op](c *call, read func(members) (T, error)) (any, error) {
+	op, err := decodeBody(c, read)
 	if err != nil {
 		return nil, err
 	}
-	op.Key = c.key()
+	setKey(op, c.key())
 	res, err := c.apply(op)
-	return removedReply{res.Removed, res.Count, res.Revision}, err
+	return stepReply(op, &res), err
 }
 
-func (s *Server) postClear(c *call) (any, error) {
-	op, err := decodeBody(c, decodeClear)
-	if err != nil {
-		return nil, err
-	}
-	op.Key = c.key()
-	res, err := c.apply(op)
-	return removedReply{res.Removed, res.Count, res.Revision}, err
-}
+func (s *Server) postTrim(c *call) (any, error) { return change(c, readTrim) }
+
+func (s *Server) postClear(c *call) (any, error) { return change(c, readClear) }
 
 type replaceReply struct {
 	appendReply
@@ -38,7 +33,7 @@ func (s *Server) postReplace(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	op, err := decodeReplace(body, c.limits)
+	op, err := readReplace(inBody(body), c.limits)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +50,7 @@ type forkReply struct {
 }
 
 func (s *Server) postFork(c *call) (any, error) {
-	op, err := decodeBody(c, decodeFork)
+	op, err := decodeBody(c, readFork)
 	if err != nil {
 		return nil, err
 	}
@@ -65,33 +60,35 @@ func (s *Server) postFork(c *call) (any, error) {
 	return forkReply{res.First, res.Last, res.Count, res.Revision}, err
 }
 
-type expireReply struct {
-	Changed bool `json:"changed"`
+type renameReply struct {
+	Count    uint64 `json:"count"`
+	Revision uint64 `json:"revision"`
 }
 
-func (s *Server) postExpire(c *call) (any, error) {
-	op, err := decodeBody(c, decodeExpire)
+func (s *Server) postRename(c *call) (any, error) {
+	op, err := decodeBody(c, readRename)
 	if err != nil {
 		return nil, err
 	}
 	op.Key = c.key()
+	op.To.Namespace = c.namespace
 	res, err := c.apply(op)
-	return expireReply{res.Removed > 0}, err
+	return renameReply{res.Count, res.Revision}, err
 }
+
+type expireReply struct {
+	Changed bool `json:"changed"`
+}
+
+func (s *Server) postExpire(c *call) (any, error) { return change(c, readExpire) }
+
+func (s *Server) postRetain(c *call) (any, error) { return change(c, readRetain) }
 
 type revisionReply struct {
 	Revision uint64 `json:"revision"`
 }
 
-func (s *Server) patchSession(c *call) (any, error) {
-	op, err := decodeBody(c, decodePatch)
-	if err != nil {
-		return nil, err
-	}
-	op.Key = c.key()
-	res, err := c.apply(op)
-	return revisionReply{res.Revision}, err
-}
+func (s *Server) patchSession(c *call) (any, error) { return change(c, readPatch) }
 
 type deletedReply struct {
 	Removed uint64 `json:"removed"`

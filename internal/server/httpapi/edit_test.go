@@ -50,6 +50,23 @@ func TestPopTrimReplaceClear(t *testing.T) {
 	}
 }
 
+func TestRename(t *testing.T) {
+	d := startServer(t)
+	d.fails(404, "NOT_FOUND", "POST", "/v1/sessions/a/rename", `{"to":"b"}`)
+	d.ok("POST", "/v1/sessions/a/messages", `{"messages":[{"data":1},{"data":2}]}`)
+	d.ok("POST", "/v1/sessions/b/messages", `{"messages":[{"data":3}]}`)
+	d.fails(409, "EXISTS", "POST", "/v1/sessions/a/rename", `{"to":"b"}`)
+	d.fails(400, "INVALID", "POST", "/v1/sessions/a/rename", `{"to":"a"}`)
+	d.fails(400, "INVALID", "POST", "/v1/sessions/a/rename", `{"replace":true}`)
+	if r := d.ok("POST", "/v1/sessions/a/rename", `{"to":"b","replace":true}`); r["count"] != 2.0 {
+		t.Errorf("%v", r)
+	}
+	if r := d.ok("GET", "/v1/sessions/b", ""); r["count"] != 2.0 {
+		t.Errorf("under the new key: %v", r)
+	}
+	d.fails(404, "NOT_FOUND", "GET", "/v1/sessions/a", "")
+}
+
 func TestForkExpireDelete(t *testing.T) {
 	d := startServer(t)
 	d.append("a", "1", "2", "3")

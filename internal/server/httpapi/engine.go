@@ -38,6 +38,27 @@ type Admin interface {
 	// Backup streams the state of this node as of a log entry, with everything that was acknowledged
 	// before the call, and so many bytes. The stream is to be closed.
 	Backup(ctx context.Context) (index uint64, size int64, stream io.ReadCloser, err error)
+	// AddLearner makes a running, empty node a member that has no vote until Promote gives it one.
+	AddLearner(ctx context.Context, id, raftAddr string) error
+	// Promote gives a learner a vote; Demote takes a voter's.
+	Promote(ctx context.Context, id string) error
+	Demote(ctx context.Context, id string) error
 	// RemoveNode ends the membership of a node.
 	RemoveNode(ctx context.Context, id string) error
+}
+
+// Descriptors says whether one more file descriptor may be taken for a client.
+type Descriptors interface {
+	// Take takes one, unless too many are taken. Release gives it back.
+	Take() bool
+	Release()
+	// MakeRoom has a stranger of another listener give way, so that Take can be tried
+	// again; false: none did, or it would not help.
+	MakeRoom() bool
+	// Know notes that a descriptor is a user's, unless only administrators may have one
+	// more. Forget undoes it, before Release.
+	Know(administrator bool) bool
+	Forget()
+	// Size returns how many clients may have.
+	Size() int
 }

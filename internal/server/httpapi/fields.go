@@ -31,9 +31,7 @@ func newField(v value) (f turn.Field, err error) {
 			f.Name, err = v.text()
 		case "name_base64":
 			names++
-			var b []byte
-			b, err = v.base64()
-			f.Name = string(b)
+			err = base64Name(&f.Name)(v)
 		case "data":
 			values++
 			f.Value = v
@@ -68,13 +66,13 @@ func namesMember(name string, v value, op *turn.RemoveFields) error {
 		if len(op.Names) == turn.MaxElements {
 			return turn.Errorf(turn.TooLarge, "names: more than %d in one call", turn.MaxElements)
 		}
-		if name == "names" {
-			text, err := v.text()
-			op.Names = append(op.Names, text)
-			return err
+		read := text
+		if name == "names_base64" {
+			read = base64Name
 		}
-		b, err := v.base64()
-		op.Names = append(op.Names, string(b))
+		var field string
+		err := read(&field)(v)
+		op.Names = append(op.Names, field)
 		return err
 	})
 }

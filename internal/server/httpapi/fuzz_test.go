@@ -23,6 +23,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add(uint8(2), "POST", "/v1/sessions/a/messages", "", "Content-Type: application/json",
 		`{"messages":[{"id":"i","data":{"a":[1,null]}}],"expect":0}`)
 	f.Add(uint8(1), "GET", "/v1/sessions/a/messages", "last=3&max_tokens=9&encoding=base64", "Turnlog-Namespace: 0", "")
+	f.Add(uint8(2), "POST", "/v1/sessions/a/rename", "", "", `{"to":"ab","replace":true}`)
 	f.Add(uint8(2), "POST", "/v1/sessions/a/fork", "", "Content-Encoding: identity", `{"to":"ab","at":1}`)
 	f.Add(uint8(2), "DELETE", "/v1/sessions", "prefix=a&all=true", "Origin: http://a", "")
 	f.Add(uint8(0), "GET", "/v1/ns/0/sessions/%61", "consistency=bounded&max_age_ms=5", "Authorization: Basic Og==", "")

@@ -23,7 +23,7 @@ func TestDecodeAppendKeepsPayloadBytes(t *testing.T) {
 		}
 		body += ` { "data" : ` + p + "\r\n }"
 	}
-	op, err := decodeAppend([]byte(body+" ] } \n"), turn.DefaultLimits())
+	op, err := readAppend(inBody([]byte(body+" ] } \n")), turn.DefaultLimits())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,8 +35,8 @@ func TestDecodeAppendKeepsPayloadBytes(t *testing.T) {
 }
 
 func TestDecodeAppend(t *testing.T) {
-	op, err := decodeAppend([]byte(`{"expect":0,"ttl_ms":9007199254740992,"\u006dessages":[`+
-		`{"id":"a\u00e9\ud83d\ude00\"","data":1},{"data_base64":"AP8="},{"data_base64":"","id":""}]}`),
+	op, err := readAppend(inBody([]byte(`{"expect":0,"ttl_ms":9007199254740992,"\u006dessages":[`+
+		`{"id":"a\u00e9\ud83d\ude00\"","data":1},{"data_base64":"AP8="},{"data_base64":"","id":""}]}`)),
 		turn.DefaultLimits())
 	if err != nil {
 		t.Fatal(err)
@@ -54,14 +54,14 @@ func TestDecodeAppend(t *testing.T) {
 
 // Each of these is refused with a message that names the field.
 func TestRequestsAreStrict(t *testing.T) {
-	appends := func(b []byte) error { _, err := decodeAppend(b, turn.DefaultLimits()); return err }
-	replace := func(b []byte) error { _, err := decodeReplace(b, turn.DefaultLimits()); return err }
-	pop := func(b []byte) error { _, err := decodePop(b); return err }
-	trim := func(b []byte) error { _, err := decodeTrim(b); return err }
-	edit := func(b []byte) error { _, err := decodeEdit(b); return err }
-	fork := func(b []byte) error { _, err := decodeFork(b); return err }
-	expire := func(b []byte) error { _, err := decodeExpire(b); return err }
-	patch := func(b []byte) error { _, err := decodePatch(b); return err }
+	appends := func(b []byte) error { _, err := readAppend(inBody(b), turn.DefaultLimits()); return err }
+	replace := func(b []byte) error { _, err := readReplace(inBody(b), turn.DefaultLimits()); return err }
+	pop := func(b []byte) error { _, err := readPop(inBody(b)); return err }
+	trim := func(b []byte) error { _, err := readTrim(inBody(b)); return err }
+	edit := func(b []byte) error { _, err := readEdit(inBody(b)); return err }
+	fork := func(b []byte) error { _, err := readFork(inBody(b)); return err }
+	expire := func(b []byte) error { _, err := readExpire(inBody(b)); return err }
+	patch := func(b []byte) error { _, err := readPatch(inBody(b)); return err }
 	tests := []struct {
 		decode func([]byte) error
 		body   string
@@ -147,7 +147,7 @@ func TestRequestsAreStrict(t *testing.T) {
 func TestDecodeAppendStopsAtTheLimit(t *testing.T) {
 	limits := turn.DefaultLimits()
 	limits.AppendMessages = 2
-	_, err := decodeAppend([]byte(`{"messages":[{"data":1},{"data":1},{"data":1}]}`), limits)
+	_, err := readAppend(inBody([]byte(`{"messages":[{"data":1},{"data":1},{"data":1}]}`)), limits)
 	if turn.KindOf(err) != turn.TooLarge {
 		t.Errorf("got %v", err)
 	}
@@ -165,7 +165,7 @@ func FuzzDecodeAppend(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		op, err := decodeAppend(bytes.Clone(body), turn.DefaultLimits())
+		op, err := readAppend(inBody(bytes.Clone(body)), turn.DefaultLimits())
 		if err != nil {
 			if k := turn.KindOf(err); k != turn.Invalid && k != turn.TooLarge {
 				t.Fatalf("%q: %v", body, err)
@@ -216,15 +216,15 @@ func FuzzDecodeOthers(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	decoders := []func([]byte) error{
-		func(b []byte) error { _, err := decodeReplace(b, turn.DefaultLimits()); return err },
-		func(b []byte) error { _, err := decodePop(b); return err },
-		func(b []byte) error { _, err := decodeTrim(b); return err },
-		func(b []byte) error { _, err := decodeClear(b); return err },
-		func(b []byte) error { _, err := decodeFork(b); return err },
-		func(b []byte) error { _, err := decodeExpire(b); return err },
-		func(b []byte) error { _, err := decodePatch(b); return err },
-		func(b []byte) error { _, err := decodeNode(b); return err },
-		func(b []byte) error { _, err := decodeNothing(b); return err },
+		func(b []byte) error { _, err := readReplace(inBody(b), turn.DefaultLimits()); return err },
+		func(b []byte) error { _, err := readPop(inBody(b)); return err },
+		func(b []byte) error { _, err := readTrim(inBody(b)); return err },
+		func(b []byte) error { _, err := readClear(inBody(b)); return err },
+		func(b []byte) error { _, err := readFork(inBody(b)); return err },
+		func(b []byte) error { _, err := readExpire(inBody(b)); return err },
+		func(b []byte) error { _, err := readPatch(inBody(b)); return err },
+		func(b []byte) error { _, err := readNode(inBody(b)); return err },
+		func(b []byte) error { _, err := readNothing(inBody(b)); return err },
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for i, decode := range decoders {
@@ -242,7 +242,7 @@ func BenchmarkDecodeAppend(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := decodeAppend(body, turn.DefaultLimits()); err != nil {
+		if _, err := readAppend(inBody(body), turn.DefaultLimits()); err != nil {
 			b.Fatal(err)
 		}
 	}

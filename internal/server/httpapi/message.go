@@ -15,7 +15,7 @@ func (s *Server) postEdit(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	op, err := decodeEdit(body)
+	op, err := readEdit(inBody(body))
 	if err != nil {
 		return nil, err
 	}
@@ -24,20 +24,12 @@ func (s *Server) postEdit(c *call) (any, error) {
 	return editedReply{res.First, res.Count, res.Revision}, err
 }
 
-func (s *Server) postRemove(c *call) (any, error) {
-	op, err := decodeRemove(c)
-	if err != nil {
-		return nil, err
-	}
-	op.Key = c.key()
-	res, err := c.apply(op)
-	return removedReply{res.Removed, res.Count, res.Revision}, err
-}
+func (s *Server) postRemove(c *call) (any, error) { return change(c, readRemove) }
 
-func decodeEdit(body []byte) (*turn.EditMessage, error) {
+func readEdit(in members) (*turn.EditMessage, error) {
 	op := &turn.EditMessage{}
 	given := 0
-	err := messageBody(body, &op.Message, &op.Expect, func(name string, v value) (err error) {
+	err := namesMessage(in, &op.Message, &op.Expect, func(name string, v value) (err error) {
 		switch name {
 		case "data":
 			op.Data = v
@@ -55,16 +47,14 @@ func decodeEdit(body []byte) (*turn.EditMessage, error) {
 	return op, err
 }
 
-func decodeRemove(c *call) (*turn.RemoveMessage, error) {
-	return decodeBody(c, func(body []byte) (*turn.RemoveMessage, error) {
-		op := &turn.RemoveMessage{}
-		return op, messageBody(body, &op.Message, &op.Expect, func(string, value) error { return errUnknownField })
-	})
+func readRemove(in members) (*turn.RemoveMessage, error) {
+	op := &turn.RemoveMessage{}
+	return op, namesMessage(in, &op.Message, &op.Expect, func(string, value) error { return errUnknownField })
 }
 
-// messageBody reads a body that names a message by seq or id, with a condition and other fields.
-func messageBody(body []byte, m *turn.MessageRef, expect **uint64, other func(name string, v value) error) error {
-	err := parseBody(body, func(name string, v value) (err error) {
+// namesMessage reads an object that names a message by seq or id, with a condition and other fields.
+func namesMessage(in members, m *turn.MessageRef, expect **uint64, other func(name string, v value) error) error {
+	err := in(func(name string, v value) (err error) {
 		switch name {
 		case "seq":
 			m.Seq, err = v.number(1)

@@ -23,7 +23,7 @@ func (s *Server) postMessages(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	op, err := decodeAppend(body, c.limits)
+	op, err := readAppend(inBody(body), c.limits)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (s *Server) postPop(c *call) (any, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	op, err := decodeBody(c, decodePop)
+	op, err := decodeBody(c, readPop)
 	if err != nil {
 		return nil, err
 	}

@@ -64,11 +64,15 @@ func TestCluster(t *testing.T) {
 	d.ok("POST", "/v1/cluster/transfer", ``)
 	d.ok("POST", "/v1/cluster/snapshot", `{}`)
 	d.ok("POST", "/v1/cluster/nodes", `{"id":"n4","raft_addr":"h:1"}`)
+	d.ok("POST", "/v1/cluster/nodes", `{"id":"n5","raft_addr":"h:2","learner":true}`)
+	d.ok("POST", "/v1/cluster/promote", `{"id":"n5"}`)
+	d.ok("POST", "/v1/cluster/demote", `{"id":"n4"}`)
 	d.ok("DELETE", "/v1/cluster/nodes?id=n4", "")
+	d.fails(400, "INVALID", "POST", "/v1/cluster/demote", `{}`)
 	d.fails(400, "INVALID", "POST", "/v1/cluster/snapshot", `{"a":1}`)
 	d.fails(400, "INVALID", "POST", "/v1/cluster/nodes", `{"id":"n4"}`)
 	d.fails(400, "INVALID", "DELETE", "/v1/cluster/nodes", "")
-	want := "checksum, transfer, snapshot, add n4 h:1, remove n4"
+	want := "checksum, transfer, snapshot, add n4 h:1, add learner n5 h:2, promote n5, demote n4, remove n4"
 	if got := strings.Join(d.admin.asked, ", "); got != want {
 		t.Errorf("asked: %s; want %s", got, want)
 	}

@@ -73,6 +73,10 @@ var examples = map[string]map[string][]example{
 		"200": {{body: `{"keep_last":1,"expect":REV}`}, {body: `{"before":2}`}},
 		"409": {{body: `{"keep_last":1,"expect":99}`}},
 	},
+	"retainMessages": {
+		"200": {{body: `{"messages":1,"expect":REV}`}, {body: `{"turns":1}`}, {body: `{"all":true}`}},
+		"409": {{body: `{"messages":1,"expect":99}`}},
+	},
 	"editMessage": {
 		"200": {{body: `{"seq":1,"data":{"a":1},"expect":REV}`}, {body: `{"id":"x","data_base64":"AA=="}`}},
 		"404": {{body: `{"id":"unknown","data":1}`}},
@@ -135,6 +139,11 @@ var examples = map[string]map[string][]example{
 		"404": {{body: `{"to":"b"}`, path: "/v1/sessions/absent/fork"}},
 		"409": {{body: `{"to":"b","expect":99}`}},
 	},
+	"renameSession": {
+		"200": {{body: `{"to":"b","expect":REV}`}, {body: `{"to_base64":"Yw==","replace":true}`}},
+		"404": {{body: `{"to":"b"}`, path: "/v1/sessions/absent/rename"}},
+		"409": {{body: `{"to":"b","expect":99}`}},
+	},
 	"expireSession": {
 		"200": {{body: `{"ttl_ms":5000,"slide":true,"expect":REV}`}, {body: `{"at":1800000000000}`},
 			{body: `{"never":true}`}},
@@ -175,7 +184,16 @@ var examples = map[string]map[string][]example{
 	"transferLeadership": {
 		"200": {{}},
 	},
-	"addNode": {"200": {{body: `{"id":"n4","raft_addr":"127.0.0.1:7"}`}}},
+	"addNode": {"200": {{body: `{"id":"n4","raft_addr":"127.0.0.1:7"}`},
+		{body: `{"id":"n4","raft_addr":"127.0.0.1:7","learner":true}`}}},
+	"promoteNode": {
+		"200": {{body: `{"id":"n4"}`}},
+		"404": {{body: `{"id":"n9"}`, shows: fault(turn.NotFound)}},
+	},
+	"demoteNode": {
+		"200": {{body: `{"id":"n4"}`}},
+		"404": {{body: `{"id":"n9"}`, shows: fault(turn.NotFound)}},
+	},
 	"removeNode": {
 		"200": {{query: "id=n4"}},
 		"404": {{query: "id=n9", shows: fault(turn.NotFound)}},

@@ -11,6 +11,64 @@ func inBody(body []byte) members {
 	return func(member func(name string, v value) error) error { return parseBody(body, member) }
 }
 
+// readers are what reads the members of an object, by their names.
+type readers map[string]func(v value) error
+
+// read has each member read. One that no reader is for is an error.
+func (in members) read(by readers) error {
+	return in(func(name string, v value) error {
+		if read, ok := by[name]; ok {
+			return read(v)
+		}
+		return errUnknownField
+	})
+}
+
+// readOne is read for an object that has to have one of the members in choice, and only one. If it has
+// not, the error says what it needs.
+func (in members) readOne(choice, others readers, needs string) error {
+	given := 0
+	err := in(func(name string, v value) error {
+		if read, ok := choice[name]; ok {
+			given++
+			return read(v)
+		}
+		if read, ok := others[name]; ok {
+			return read(v)
+		}
+		return errUnknownField
+	})
+	if err == nil && given != 1 {
+		err = turn.Errorf(turn.Invalid, "body: needs %s", needs)
+	}
+	return err
+}
+
+func number(to *uint64, least uint64) func(value) error {
+	return func(v value) (err error) { *to, err = v.number(least); return err }
+}
+
+func expect(to **uint64) func(value) error {
+	return func(v value) (err error) { *to, err = expectField(v); return err }
+}
+
+func text(to *string) func(value) error {
+	return func(v value) (err error) { *to, err = v.text(); return err }
+}
+
+func boolean(to *bool) func(value) error {
+	return func(v value) (err error) { *to, err = v.boolean(); return err }
+}
+
+// base64Name reads a key or an id that is any bytes, in base64.
+func base64Name(to *string) func(value) error {
+	return func(v value) error {
+		b, err := v.base64()
+		*to = string(b)
+		return err
+	}
+}
+
 // newMessages reads the array of messages of an append or a replacement.
 func newMessages(v value, limits turn.Limits) ([]turn.NewMessage, error) {
 	var ms []turn.NewMessage
@@ -53,10 +111,6 @@ func expectField(v value) (*uint64, error) {
 	return &n, err
 }
 
-func decodeAppend(body []byte, limits turn.Limits) (*turn.Append, error) {
-	return readAppend(inBody(body), limits)
-}
-
 func readAppend(in members, limits turn.Limits) (*turn.Append, error) {
 	op := &turn.Append{}
 	given := false
@@ -85,20 +139,12 @@ func readAppend(in members, limits turn.Limits) (*turn.Append, error) {
 	return op, err
 }
 
-func decodeReplace(body []byte, limits turn.Limits) (*turn.Replace, error) {
+func readReplace(in members, limits turn.Limits) (*turn.Replace, error) {
 	op := &turn.Replace{}
-	err := parseBody(body, func(name string, v value) (err error) {
-		switch name {
-		case "from":
-			op.From, err = v.number(1)
-		case "messages":
-			op.Messages, err = newMessages(v, limits)
-		case "expect":
-			op.Expect, err = expectField(v)
-		default:
-			err = errUnknownField
-		}
-		return err
+	err := in.read(readers{
+		"from":     number(&op.From, 1),
+		"messages": func(v value) (err error) { op.Messages, err = newMessages(v, limits); return err },
+		"expect":   expect(&op.Expect),
 	})
 	if err == nil && op.From == 0 {
 		err = turn.Errorf(turn.Invalid, "from: missing; it is the seq of the first message to replace")
@@ -106,20 +152,12 @@ func decodeReplace(body []byte, limits turn.Limits) (*turn.Replace, error) {
 	return op, err
 }
 
-func decodePop(body []byte) (*turn.Pop, error) {
+func readPop(in members) (*turn.Pop, error) {
 	op := &turn.Pop{From: turn.Newest, Count: 1}
-	return op, parseBody(body, func(name string, v value) (err error) {
-		switch name {
-		case "count":
-			op.Count, err = v.number(1)
-		case "from":
-			op.From, err = sideField(v)
-		case "expect":
-			op.Expect, err = expectField(v)
-		default:
-			err = errUnknownField
-		}
-		return err
+	return op, in.read(readers{
+		"count":  number(&op.Count, 1),
+		"from":   func(v value) (err error) { op.From, err = sideField(v); return err },
+		"expect": expect(&op.Expect),
 	})
 }
 
@@ -139,135 +177,75 @@ func sideField(v value) (turn.Side, error) {
 	return 0, wrong(`must be "newest", "head" or "tail", is %.32q`, s)
 }
 
-func decodeTrim(body []byte) (*turn.Trim, error) {
-	return readTrim(inBody(body))
-}
-
 func readTrim(in members) (*turn.Trim, error) {
 	op := &turn.Trim{}
-	given := 0
-	err := in(func(name string, v value) (err error) {
-		switch name {
-		case "keep_last":
-			given++
-			op.By = turn.KeepLast
-			op.N, err = v.number(0)
-		case "before":
-			given++
-			op.By = turn.BeforeSeq
-			op.N, err = v.number(0)
-		case "expect":
-			op.Expect, err = expectField(v)
-		default:
-			err = errUnknownField
-		}
-		return err
-	})
-	if err == nil && given != 1 {
-		err = turn.Errorf(turn.Invalid, "body: needs keep_last or before, and only one of them")
+	by := func(by turn.TrimBy) func(value) error {
+		return func(v value) (err error) { op.By = by; op.N, err = v.number(0); return err }
 	}
-	return op, err
-}
-
-func decodeClear(body []byte) (*turn.Clear, error) {
-	return readClear(inBody(body))
+	return op, in.readOne(readers{"keep_last": by(turn.KeepLast), "before": by(turn.BeforeSeq)},
+		readers{"expect": expect(&op.Expect)}, "keep_last or before, and only one of them")
 }
 
 func readClear(in members) (*turn.Clear, error) {
 	op := &turn.Clear{}
-	return op, in(func(name string, v value) (err error) {
-		if name != "expect" {
-			return errUnknownField
-		}
-		op.Expect, err = expectField(v)
-		return err
-	})
+	return op, in.read(readers{"expect": expect(&op.Expect)})
 }
 
-func decodeFork(body []byte) (*turn.Fork, error) {
+func readFork(in members) (*turn.Fork, error) {
 	op := &turn.Fork{}
-	given := 0
-	err := parseBody(body, func(name string, v value) (err error) {
-		switch name {
-		case "to":
-			given++
-			op.To.Name, err = v.text()
-		case "to_base64":
-			given++
-			var b []byte
-			b, err = v.base64()
-			op.To.Name = string(b)
-		case "at":
-			op.At, err = v.number(1)
-		case "expect":
-			op.Expect, err = expectField(v)
-		default:
-			err = errUnknownField
-		}
-		return err
-	})
-	if err == nil && given != 1 {
-		err = turn.Errorf(turn.Invalid, "body: needs to or to_base64, the key of the new session, and only one of them")
-	}
-	return op, err
+	return op, in.readOne(readers{
+		"to":        text(&op.To.Name),
+		"to_base64": base64Name(&op.To.Name),
+	}, readers{"at": number(&op.At, 1), "expect": expect(&op.Expect)},
+		"to or to_base64, the key of the new session, and only one of them")
 }
 
-func decodeExpire(body []byte) (*turn.Expire, error) {
-	return readExpire(inBody(body))
+func readRename(in members) (*turn.Rename, error) {
+	op := &turn.Rename{}
+	return op, in.readOne(readers{
+		"to":        text(&op.To.Name),
+		"to_base64": base64Name(&op.To.Name),
+	}, readers{"replace": boolean(&op.Replace), "expect": expect(&op.Expect)},
+		"to or to_base64, the new key, and only one of them")
 }
 
 func readExpire(in members) (*turn.Expire, error) {
 	op := &turn.Expire{}
-	given := 0
-	err := in(func(name string, v value) (err error) {
-		switch name {
-		case "ttl_ms":
-			given++
-			op.HasTTL = true
-			op.TTL, err = signed(v.number(1))
-		case "at":
-			given++
-			op.HasAt = true
-			op.At, err = signed(v.number(1))
-		case "never":
-			var never bool
-			if never, err = v.boolean(); err == nil && !never {
-				err = wrong("must be true if it is given")
-			}
-			given++
-		case "slide":
-			op.Slide, err = v.boolean()
-		case "expect":
-			op.Expect, err = expectField(v)
-		default:
-			err = errUnknownField
-		}
-		return err
-	})
-	if err == nil && given != 1 {
-		err = turn.Errorf(turn.Invalid, "body: needs one of ttl_ms, at and never")
-	}
-	return op, err
+	return op, in.readOne(readers{
+		"ttl_ms": func(v value) (err error) { op.HasTTL = true; op.TTL, err = signed(v.number(1)); return err },
+		"at":     func(v value) (err error) { op.HasAt = true; op.At, err = signed(v.number(1)); return err },
+		"never":  always,
+	}, readers{"slide": boolean(&op.Slide), "expect": expect(&op.Expect)}, "one of ttl_ms, at and never")
 }
 
-func decodePatch(body []byte) (*turn.SetMetadata, error) {
-	return readPatch(inBody(body))
+func readRetain(in members) (*turn.Retain, error) {
+	op := &turn.Retain{}
+	return op, in.readOne(readers{
+		"messages": number(&op.Keep.Messages, 1),
+		"turns":    number(&op.Keep.Turns, 1),
+		"all":      func(v value) error { op.All = true; return always(v) },
+	}, readers{"expect": expect(&op.Expect)}, "one of messages, turns and all")
+}
+
+// always reads true, for what can only be chosen.
+func always(v value) error {
+	is, err := v.boolean()
+	if err == nil && !is {
+		err = wrong("must be true if it is given")
+	}
+	return err
 }
 
 func readPatch(in members) (*turn.SetMetadata, error) {
 	op := &turn.SetMetadata{Set: map[string]string{}}
 	given := false
-	err := in(func(name string, v value) (err error) {
-		switch name {
-		case "metadata":
+	err := in.read(readers{
+		"metadata": func(v value) (err error) {
 			given = true
 			op.Unset, err = metadataField(v, op.Set)
-		case "expect":
-			op.Expect, err = expectField(v)
-		default:
-			err = errUnknownField
-		}
-		return err
+			return err
+		},
+		"expect": expect(&op.Expect),
 	})
 	if err == nil && !given {
 		err = turn.Errorf(turn.Invalid, "metadata: missing")

@@ -188,19 +188,3 @@ func (s *Server) bound(l net.Listener) *boundedListener {
 // GiveWay closes the oldest connection over which no user has authenticated, and
 // reports whether there was one.
 func (s *Server) GiveWay() bool { return s.strangers.giveWay() }
-
-func (s *Server) newOutput(w http.ResponseWriter) *output {
-	o := s.buffers.Get().(*output)
-	o.w, o.rc = w, http.NewResponseController(w)
-	o.extend() // past the deadline that the connection's last response left
-	return o
-}
-
-func (s *Server) freeOutput(o *output) {
-	buf := o.buf[:0]
-	if cap(buf) > 4*outputBuffer {
-		buf = nil
-	}
-	*o = output{stall: o.stall, buf: buf}
-	s.buffers.Put(o)
-}

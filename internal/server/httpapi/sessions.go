@@ -21,6 +21,9 @@ type sessionBody struct {
 	Updated     int64  `json:"updated"`
 	ExpiresAt   *int64 `json:"expires_at"` // null: never
 	SlideMS     int64  `json:"slide_ms"`
+
+	RetainMessages uint64 `json:"retain_messages"` // 0: there is no such limit, nor in turns
+	RetainTurns    uint64 `json:"retain_turns"`
 	metadataBody
 }
 
@@ -33,6 +36,7 @@ func bodyOf(s *turn.Session) sessionBody {
 	b := sessionBody{
 		Incarnation: s.Incarnation, Count: s.Count, Bytes: s.Bytes, FirstSeq: s.First, LastSeq: s.Last,
 		Revision: s.Revision, Created: s.Created, Updated: s.Updated, SlideMS: s.Slide,
+		RetainMessages: s.Retention.Messages, RetainTurns: s.Retention.Turns,
 		metadataBody: metadataOf(s),
 	}
 	if utf8.ValidString(s.Key.Name) {

@@ -54,22 +54,6 @@ func (s *strangers) remove(c *boundedConn) {
 	c.stranger, c.held = nil, 0
 }
 
-// hold notes that the head of a stranger's request takes so many bytes more. The oldest
-// strangers give way if that is too much.
-func (s *strangers) hold(c *boundedConn, bytes int) {
-	if s == nil {
-		return
-	}
-	s.mu.Lock()
-	if c.stranger != nil {
-		c.held += int64(bytes)
-		s.bytes += int64(bytes)
-	}
-	s.mu.Unlock()
-	for s.crowded() && s.close(2) {
-	}
-}
-
 func (s *strangers) crowded() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,29 +69,4 @@ func (s *strangers) settle(c *boundedConn) {
 	defer s.mu.Unlock()
 	s.bytes -= c.held
 	c.held = 0
-}
-
-// makeRoom closes the oldest stranger if there cannot be one more.
-func (s *strangers) makeRoom() {
-	if s != nil {
-		s.close(s.most)
-	}
-}
-
-// giveWay closes the oldest stranger, and reports whether there was one.
-func (s *strangers) giveWay() bool { return s != nil && s.close(1) }
-
-// close closes the oldest stranger if there are so many at least.
-func (s *strangers) close(atLeast int) bool {
-	s.mu.Lock()
-	if s.list.Len() < atLeast {
-		s.mu.Unlock()
-		return false
-	}
-	c := s.list.Front().Value.(*boundedConn)
-	s.remove(c)
-	s.mu.Unlock()
-	c.l.m.refused.Inc()
-	c.cut()
-	return true
 }

@@ -171,6 +171,11 @@ func (b backupOf) Close() error {
 func (a *testAdmin) AddNode(_ context.Context, id, addr string) error {
 	return a.ask("add", id, addr)
 }
+func (a *testAdmin) AddLearner(_ context.Context, id, addr string) error {
+	return a.ask("add learner", id, addr)
+}
+func (a *testAdmin) Promote(_ context.Context, id string) error    { return a.ask("promote", id) }
+func (a *testAdmin) Demote(_ context.Context, id string) error     { return a.ask("demote", id) }
 func (a *testAdmin) RemoveNode(_ context.Context, id string) error { return a.ask("remove", id) }
 
 // testServer is a running Server and a client of it.

@@ -128,9 +128,7 @@ func keyed(v value, k *turn.Key) members {
 				k.Name, err = v.text()
 			case "key_base64":
 				given++
-				var b []byte
-				b, err = v.base64()
-				k.Name = string(b)
+				err = base64Name(&k.Name)(v)
 			default:
 				err = member(name, v)
 			}
@@ -178,7 +176,7 @@ func stepOf(name string, in members, limits turn.Limits) (turn.Op, error) {
 	case "expire":
 		return readExpire(in)
 	case "delete":
-		return &turn.Delete{}, in(func(string, value) error { return errUnknownField })
+		return &turn.Delete{}, in.read(nil)
 	case "set_fields":
 		return readSetFields(in)
 	case "remove_fields":
@@ -204,6 +202,10 @@ func setKey(op turn.Op, k turn.Key) {
 	case *turn.SetFields:
 		o.Key = k
 	case *turn.RemoveFields:
+		o.Key = k
+	case *turn.RemoveMessage:
+		o.Key = k
+	case *turn.Retain:
 		o.Key = k
 	}
 }

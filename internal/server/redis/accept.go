@@ -8,7 +8,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/turnlog/turnlog/internal/hangup"
+	"github.com/turnlog/turnlog/internal/server/redis/wire"
+	"github.com/turnlog/turnlog/internal/signal"
 )
 
 func (s *Server) closeListeners() {
@@ -49,7 +50,7 @@ func (s *Server) accept(ctx context.Context, l net.Listener, welcome func(net.Co
 			// Out of file descriptors, usually: it passes when connections close.
 			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
 			s.log.Error("redis: accept", "error", err, "pause", pause)
-			wait(ctx, nil, pause)
+			signal.Wait(ctx, nil, pause)
 		}
 	}
 }
@@ -57,20 +58,20 @@ func (s *Server) accept(ctx context.Context, l net.Listener, welcome func(net.Co
 // welcome serves a connection in a goroutine of its own, if there may be one more.
 func (s *Server) welcome(nc net.Conn) {
 	s.stats.accepted.Add(1)
-	keepAlive(nc, s.cfg.DeadPeerTimeout)
+	wire.KeepAlive(nc, s.cfg.DeadPeerTimeout)
 	taken := s.takeDescriptor()
 	c := s.newConn(nc, s.cfg.Users)
 	s.mu.Lock()
 	full := len(s.conns) >= s.cfg.MaxClients || !taken
 	if !full {
-		s.conns[c.id] = c
+		s.conns[c.client.ID] = c
 		s.open.Add(1)
 	}
 	s.mu.Unlock()
 	if full {
 		s.stats.rejected.Add(1)
-		c.hangUp(nil)
-		if gone := s.strangers.forget(c); taken && !gone && s.cfg.Descriptors != nil {
+		c.wire.End(nil)
+		if gone := s.strangers.Forget(&c.admission.place); taken && !gone && s.cfg.Descriptors != nil {
 			s.cfg.Descriptors.Release()
 		}
 		c.memory.Close()
@@ -81,9 +82,9 @@ func (s *Server) welcome(nc net.Conn) {
 		defer s.open.Done()
 		c.serve()
 		s.mu.Lock()
-		delete(s.conns, c.id)
+		delete(s.conns, c.client.ID)
 		s.mu.Unlock()
-		if gaveWay := s.strangers.forget(c); s.cfg.Descriptors != nil && !gaveWay {
+		if gaveWay := s.strangers.Forget(&c.admission.place); s.cfg.Descriptors != nil && !gaveWay {
 			s.cfg.Descriptors.Release()
 		}
 	}()
@@ -94,14 +95,14 @@ func (s *Server) welcomeLocal(nc net.Conn) {
 	s.stats.accepted.Add(1)
 	c := s.newConn(nc, nil)
 	s.mu.Lock()
-	s.conns[c.id] = c
+	s.conns[c.client.ID] = c
 	s.open.Add(1)
 	s.mu.Unlock()
 	go func() {
 		defer s.open.Done()
 		c.serve()
 		s.mu.Lock()
-		delete(s.conns, c.id)
+		delete(s.conns, c.client.ID)
 		s.mu.Unlock()
 	}()
 }
@@ -114,15 +115,4 @@ func turnAway(nc net.Conn) {
 		nc.Write([]byte("-" + errMaxClients + "\r\n"))
 	}
 	nc.Close()
-}
-
-// keepAlive ends a connection whose peer has answered nothing for a time, neither
-// probes nor data.
-func keepAlive(nc net.Conn, timeout time.Duration) {
-	if tcp, ok := socket(nc).(*net.TCPConn); ok {
-		tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: timeout / 2, Interval: timeout / 6, Count: 3})
-		if raw := hangup.Raw(tcp); raw != nil {
-			raw.Control(func(fd uintptr) { boundUnanswered(fd, timeout) })
-		}
-	}
 }

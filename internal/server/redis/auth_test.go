@@ -10,6 +10,8 @@ import (
 
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/server/redis/cursors"
+	"github.com/turnlog/turnlog/internal/server/redis/transaction"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -131,7 +133,7 @@ func TestReloadTakesRightsAway(t *testing.T) {
 	reload(ann, testUser{"root", "admin", "['*']", ""})
 	c.expect("-"+string(command.ErrNoCommandPerm(s.table.Lookup("rpush"))), "RPUSH", "k", "y")
 	c.expect("1", "LLEN", "k")
-	queueing.expect("-"+string(errExecAbort), "EXEC")
+	queueing.expect("-"+string(transaction.ErrExecAbort), "EXEC")
 
 	ann.rest = "prefixes: ['other']"
 	reload(ann, testUser{"root", "admin", "['*']", ""})
@@ -285,7 +287,7 @@ func TestListingsAreNarrowed(t *testing.T) {
 	}
 	// A cursor that stands for a key of others tells nothing about it.
 	for _, k := range []string{"c:1", "c:2"} {
-		ann.expect("-"+string(command.ErrLostCursor), "SCAN", fmt.Sprint(command.CursorNumber("0", k)))
+		ann.expect("-"+string(command.ErrLostCursor), "SCAN", fmt.Sprint(cursors.Number("0", k)))
 	}
 	root.expect(`["c:1"]`, "KEYS", "c*")
 	if got := show(ann.do("TURN.LIST")); strings.Contains(got, `"c:1"`) || strings.Contains(got, `"a"`) ||

@@ -26,7 +26,7 @@ func (c *conn) authorise(cmd *command.Command, args [][]byte) command.Error {
 // guard lets reads that block answer only if the user may still know it by then.
 func (c *conn) guard(cmd *command.Command, args [][]byte, a command.Action) command.Action {
 	if hears := cmd.Scope == command.ScopeHeard || cmd.Scope == command.ScopeHeardAll; hears && c.who.outdated() {
-		c.stop() // UsersChanged may have come too early to see the subscription
+		c.wire.Stop() // UsersChanged may have come too early to see the subscription
 	}
 	wait, ok := a.(*command.Wait)
 	if !ok || c.who.all == nil || !cmd.Blocks || cmd.Is("write") {

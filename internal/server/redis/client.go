@@ -12,11 +12,7 @@ type asClient struct{ *conn }
 
 func (c asClient) Detach() { c.in.Detach() }
 
-func (c asClient) Library() string {
-	c.info.mu.Lock()
-	defer c.info.mu.Unlock()
-	return c.info.libName
-}
+func (c asClient) Library() string { return c.client.Library() }
 
 func (c asClient) Permission(cmd *command.Command, args [][]byte) func() command.Error {
 	return c.permission(cmd, args)
@@ -25,15 +21,15 @@ func (c asClient) Permission(cmd *command.Command, args [][]byte) func() command
 func (c asClient) NoteWrite(index uint64) { c.order.NoteIndex(index) }
 func (c asClient) LastWrite() uint64      { return c.order.LastIndex() }
 
-func (c asClient) Gone() context.Context { return c.gone }
-func (c asClient) HasLeft() bool         { return context.Cause(c.gone) == command.ErrLeft }
-func (c asClient) Hold() bool            { return c.block.hold() }
-func (c asClient) Release()              { c.block.release() }
+func (c asClient) Gone() context.Context { return c.wire.Gone() }
+func (c asClient) HasLeft() bool         { return context.Cause(c.wire.Gone()) == command.ErrLeft }
+func (c asClient) Hold() bool            { return c.block.Hold() }
+func (c asClient) Release()              { c.block.Release() }
 
 func (c asClient) WaitFor(changed <-chan struct{}, until *time.Time) error {
-	return c.waitAtMost(changed, until.Sub(c.srv.cfg.Now()), until)
+	return c.block.WaitAtMost(c.wire.Gone(), changed, until.Sub(c.srv.cfg.Now()), until)
 }
 
 func (c asClient) WaitAtMost(changed <-chan struct{}, d time.Duration, until *time.Time) error {
-	return c.waitAtMost(changed, d, until)
+	return c.block.WaitAtMost(c.wire.Gone(), changed, d, until)
 }

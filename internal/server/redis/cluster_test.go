@@ -43,14 +43,14 @@ func openCluster(t testing.TB, options ...func(*Config)) []*member {
 		if err != nil {
 			t.Fatal(err)
 		}
-		servers[i].Engine = engine{node}
+		servers[i].Engine = engine{node, node.Casts()}
 		ms = append(ms, &member{Node: node, stop: background(t, node.Run), Server: open(t, servers[i])})
 	}
 	for _, m := range ms {
 		eventually(t, "the node is ready", func() bool { ok, _ := m.Ready(); return ok })
 		eventually(t, "the node reaches the others", func() bool {
 			answers := make(chan int, 1)
-			m.Broadcast(context.Background(), nil, func(a [][]byte) { answers <- len(a) })
+			m.Casts().Broadcast(context.Background(), nil, func(a [][]byte) { answers <- len(a) })
 			return <-answers == len(ms)-1
 		})
 	}

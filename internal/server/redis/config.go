@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/auth"
-	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/server/redis/idpath"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -36,7 +36,7 @@ type Config struct {
 
 	// IDPaths says where elements carry ids by which a push that was sent again is
 	// recognised; nil: nowhere. It must be the same at all nodes.
-	IDPaths command.IDPaths
+	IDPaths idpath.Paths
 
 	// MaxClients is how many connections may be open at once: 10,000. A further
 	// one is told so and closed.

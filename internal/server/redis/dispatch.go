@@ -8,7 +8,7 @@ func (c *conn) dispatch(cmd *command.Command, args [][]byte) command.Action {
 		return h(c, args)
 	}
 	return cmd.Handle(&command.Request{
-		Command: cmd, Namespace: c.namespace, User: c.who.user, Queued: c.tx.open != nil,
+		Command: cmd, Namespace: c.namespace, User: c.who.user, Queued: c.tx.Open(),
 		Backend: c.srv.backend, Client: asClient{c},
 	}, args)
 }
@@ -18,11 +18,11 @@ func (c *conn) checkKeys(cmd *command.Command, args [][]byte) command.Error {
 	most := c.srv.engine.Limits().KeyBytes
 	keys, step := cmd.KeyRun(args)
 	if cmd.Blocks && len(keys) > maxBlockingKeys*step {
-		return tooLarge("%s can wait for at most %d keys", cmd.Name, maxBlockingKeys)
+		return command.TooLarge("%s can wait for at most %d keys", cmd.Name, maxBlockingKeys)
 	}
 	for i := 0; i < len(keys); i += step {
 		if n := len(keys[i]); n > most {
-			return tooLarge("session key has %d bytes, the limit is %d", n, most)
+			return command.TooLarge("session key has %d bytes, the limit is %d", n, most)
 		}
 	}
 	return ""

@@ -1,10 +1,8 @@
 package redis
 
 import (
-	"context"
-	"time"
-
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/server/redis/pubsub"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -15,19 +13,5 @@ type Engine interface {
 	// Level returns the cluster's level as far as this node has applied it.
 	Level() turn.ClusterLevel
 	Ready() (ok bool, reasons []string)
-	Bus
-}
-
-// wait waits at most d for a change or for ctx; it reports whether there was a change.
-func wait(ctx context.Context, changed <-chan struct{}, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-changed:
-		return true
-	case <-t.C:
-		return false
-	case <-ctx.Done():
-		return false
-	}
+	pubsub.Bus
 }

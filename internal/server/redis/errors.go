@@ -1,9 +1,6 @@
 package redis
 
-import (
-	"github.com/turnlog/turnlog/internal/server/redis/command"
-	"github.com/turnlog/turnlog/turn"
-)
+import "github.com/turnlog/turnlog/internal/server/redis/command"
 
 // Redis's own texts about connections, which clients compare.
 const (
@@ -16,11 +13,8 @@ const (
 	errNoProto      command.Error = "NOPROTO unsupported protocol version"
 	errClientName   command.Error = "ERR Client names cannot contain spaces, newlines or special characters."
 	errNoSuchClient command.Error = "ERR No such client"
+	errUnblocked    command.Error = "UNBLOCKED client unblocked via CLIENT UNBLOCK"
 	errNoAuthHello  command.Error = "NOAUTH HELLO must be called with the client already authenticated, otherwise " +
 		"the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol " +
 		"version at the same time"
 )
-
-func tooLarge(format string, args ...any) command.Error {
-	return command.Error(command.ErrorText(turn.Errorf(turn.TooLarge, format, args...), false))
-}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/server/redis/inflight"
 	"github.com/turnlog/turnlog/internal/server/redis/replies"
 	"github.com/turnlog/turnlog/internal/throttle"
 	"github.com/turnlog/turnlog/turn"
@@ -23,7 +24,7 @@ func (c *conn) execute(cmd *command.Command, a command.Action, bytes int) (more 
 	case command.Error:
 		s = known(nil, a)
 	case command.Last:
-		c.vanish()
+		c.client.Vanish()
 		more = false
 		s = known(a.Reply, nil)
 	case command.Gate:
@@ -37,7 +38,7 @@ func (c *conn) execute(cmd *command.Command, a command.Action, bytes int) (more 
 	case *command.Wait:
 		s = c.launchWait(cmd, a)
 	case *command.Publish:
-		s = c.publish(messageOf(a))
+		s = c.publish(a)
 	case *command.Follow:
 		s = c.tail(a)
 	}
@@ -70,15 +71,14 @@ type call struct {
 	waits     bool // by its nature, for what others do
 	user      string
 	key       turn.Key // the first that it concerns; empty if it concerns none
-	pipelined pipelined
+	pipelined inflight.Pipelined
 }
 
 // begin notes that an action is about to be performed.
 func (c *conn) begin(cmd *command.Command, a command.Action) call {
-	b := call{c: c, cmd: cmd, begun: c.srv.cfg.Now(), mute: c.quiet || c.skip > 0, user: c.who.login.Name}
+	b := call{c: c, cmd: cmd, begun: c.srv.cfg.Now(), mute: c.silence.take(), user: c.who.login.Name}
 	b.key, b.waits = subject(a)
-	c.skip = max(0, c.skip-1)
-	b.pipelined = c.note(a)
+	b.pipelined = c.pipeline.Note(a, c.replies.Owing, c.unread())
 	return b
 }
 
@@ -88,7 +88,7 @@ func (b *call) answer(w *resp.Writer, r command.Reply, err error) {
 	switch {
 	case b.mute || errors.Is(err, command.ErrLeft):
 	case err != nil:
-		w.Error(b.pipelined.errorText(b.c, err, b.cmd != nil && b.cmd.Native))
+		w.Error(b.pipelined.ErrorText(err, b.cmd != nil && b.cmd.Native))
 	default:
 		r(w)
 	}
@@ -100,7 +100,7 @@ func (b *call) count(failed bool) {
 	if b.cmd != nil && !b.waits {
 		b.c.srv.slow.Note(now, now.Sub(b.begun), func() []any {
 			return []any{"command", b.cmd.Name, "namespace", b.key.Namespace, "key", throttle.Excerpt(b.key.Name),
-				"failed", failed, "user", b.user, "client", b.c.wire.remote()}
+				"failed", failed, "user", b.user, "client", b.c.wire.Remote()}
 		})
 	}
 }

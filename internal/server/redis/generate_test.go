@@ -477,6 +477,8 @@ func (g generator) generic(key string) []string {
 		return []string{pick(g, "DEL", "UNLINK", "EXISTS"), key, g.anyKey(), g.anyKey()}
 	case n < 26:
 		return g.expiry(key)
+	case n < 29:
+		return []string{pick(g, "RENAME", "RENAMENX"), key, pick(g, key, g.anyKey(), g.anyKey(), g.anyKey())}
 	}
 	return []string{pick(g, "TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME", "PERSIST"), key}
 }

@@ -2,24 +2,24 @@ package redis
 
 import (
 	"errors"
-	"log/slog"
 	"os"
 
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/server/redis/transaction"
 	"github.com/turnlog/turnlog/turn"
 )
 
 // next handles one request. It reports whether another may follow.
 func (c *conn) next() bool {
-	c.wire.within = false
-	if !c.outlast() {
+	c.wire.Between()
+	if !c.wire.Outlast(c.in.Fill) {
 		return false
 	}
 	if err := c.in.WaitInput(); err != nil {
 		return false
 	}
-	c.wire.begin()
+	c.wire.Begin()
 	args, err := c.in.Next()
 	var tooLong *resp.RequestError
 	var protocol resp.ProtocolError
@@ -27,14 +27,14 @@ func (c *conn) next() bool {
 	case err == nil:
 		return c.handle(args)
 	case errors.As(err, &tooLong):
-		c.tx.spoil()
+		c.tx.Spoil()
 		return c.execute(nil, oversized(tooLong), 0)
 	case errors.As(err, &protocol):
-		c.srv.log.Debug("redis: closing connection", "client", c.wire.remote(), "error", err)
+		c.srv.log.Debug("redis: closing connection", "client", c.wire.Remote(), "error", err)
 		c.execute(nil, c.broken(protocol), 0)
-		c.wire.abort = true
-	case errors.Is(err, os.ErrDeadlineExceeded) && !c.isStopping():
-		c.srv.endings.paused.log(&c.wire, slog.LevelInfo, "that paused within a request")
+		c.wire.Abort()
+	case errors.Is(err, os.ErrDeadlineExceeded) && !c.wire.Stopping():
+		c.wire.LogPaused()
 	}
 	return false
 }
@@ -64,7 +64,7 @@ func (c *conn) handle(args [][]byte) (more bool) {
 	bytes := c.in.Bytes() // before a handler takes the payloads away
 	cmd, refusal := c.srv.table.Find(args)
 	if cmd == nil && speaksHTTP(args) {
-		c.srv.endings.http.log(&c.wire, slog.LevelWarn, "that speaks HTTP")
+		c.wire.LogHTTP()
 		return false
 	}
 	if refusal == "" {
@@ -87,10 +87,10 @@ func speaksHTTP(args [][]byte) bool {
 // decide makes an action of a request: it is queued, refused or handled now.
 func (c *conn) decide(cmd *command.Command, args [][]byte, refusal command.Error, bytes int) command.Action {
 	switch {
-	case c.tx.open != nil && (cmd == nil || !passes(cmd)):
-		return c.enqueue(cmd, args, refusal, bytes)
+	case c.tx.Open() && (cmd == nil || !transaction.Passes(cmd)):
+		return c.tx.Enqueue(cmd, refusal, bytes, func() command.Action { return c.dispatch(cmd, args) })
 	case refusal != "":
-		c.tx.spoil()
+		c.tx.Spoil()
 		return refusal
 	case c.listening() && !whileListening(cmd):
 		return errListening(cmd.Name)
@@ -104,12 +104,10 @@ const maxBlockingKeys = 1000
 // touch notes for CLIENT LIST that a request was received. A command that waits is shown
 // when it does, or has ended.
 func (c *conn) touch(cmd *command.Command, a command.Action) {
-	now := c.srv.cfg.Now()
 	_, waits := a.(*command.Wait)
-	c.info.mu.Lock()
-	c.info.active = now
+	name := ""
 	if cmd != nil && !waits {
-		c.info.command = cmd.Name
+		name = cmd.Name
 	}
-	c.info.mu.Unlock()
+	c.client.Received(c.srv.cfg.Now(), name)
 }

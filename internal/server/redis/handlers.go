@@ -1,6 +1,9 @@
 package redis
 
-import "github.com/turnlog/turnlog/internal/server/redis/command"
+import (
+	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/server/redis/pubsub"
+)
 
 // connHandler makes an action of a request that concerns its connection, or the server, which
 // handlers in the table know nothing of. It is called like a Handler.
@@ -23,8 +26,8 @@ func connHandlers() map[string]connHandler {
 
 		"multi": multi, "exec": execute, "discard": discard, "watch": watch, "unwatch": unwatch,
 
-		"subscribe": subscribe(toChannels("subscribe")), "unsubscribe": unsubscribe(toChannels("unsubscribe")),
-		"psubscribe": subscribe(toPatterns("psubscribe")), "punsubscribe": unsubscribe(toPatterns("punsubscribe")),
+		"subscribe": subscribe(pubsub.Channels()), "unsubscribe": unsubscribe(pubsub.Channels()),
+		"psubscribe": subscribe(pubsub.Patterns()), "punsubscribe": unsubscribe(pubsub.Patterns()),
 		"pubsub|channels": pubsubChannels, "pubsub|numsub": pubsubNumSub, "pubsub|numpat": pubsubNumPat,
 		"turn.untail": turnUntail,
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/broadcast"
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/raftstore"
@@ -16,7 +17,10 @@ import (
 )
 
 // engine is a node of its own as the server sees it.
-type engine struct{ *raftstore.Node }
+type engine struct {
+	*raftstore.Node
+	*broadcast.Broadcaster
+}
 
 func (e engine) Submit(ctx context.Context, op turn.Op) command.Pending {
 	return e.Node.Submit(ctx, op)
@@ -40,7 +44,7 @@ func openEngine(t testing.TB, limits turn.Limits) Engine {
 	for {
 		if _, err := node.Query(ctx, &turn.Count{Namespace: "0"}, command.Linearizable); err == nil &&
 			node.Level() == turn.NewestLevel {
-			return engine{node}
+			return engine{node, node.Casts()}
 		} else if ctx.Err() != nil {
 			t.Fatalf("the node does not get ready, at level %d: %v", node.Level(), err)
 		}

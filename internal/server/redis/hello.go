@@ -50,7 +50,7 @@ func hello(c *conn, args [][]byte) command.Action {
 		return errNoAuthHello
 	}
 	if named {
-		c.setName(name)
+		c.client.SetName(name)
 	}
 	c.setProtocol(int(proto))
 	return command.Reply(func(w *resp.Writer) {
@@ -62,7 +62,7 @@ func hello(c *conn, args [][]byte) command.Action {
 		w.BulkString("proto")
 		w.Int(proto)
 		w.BulkString("id")
-		w.Int(int64(c.id))
+		w.Int(int64(c.client.ID))
 		w.BulkString("mode")
 		w.BulkString("standalone")
 		w.BulkString("role")
@@ -75,20 +75,12 @@ func hello(c *conn, args [][]byte) command.Action {
 // setProtocol changes the protocol from the next reply on.
 func (c *conn) setProtocol(version int) {
 	if version < 3 {
-		c.stopTails()
+		c.tails.stopAll()
 	}
 	c.replies.Settle()
 	c.replies.WithWriter(func(w *resp.Writer) { w.SetProtocol(version) })
 	c.proto = version
-	c.info.mu.Lock()
-	c.info.proto = version
-	c.info.mu.Unlock()
-}
-
-func (c *conn) setName(name string) {
-	c.info.mu.Lock()
-	c.info.name = name
-	c.info.mu.Unlock()
+	c.client.SetProtocol(version)
 }
 
 // validName reports whether s consists of printable characters without spaces.
@@ -174,12 +166,13 @@ func quit(*conn, [][]byte) command.Action {
 
 func reset(c *conn, _ [][]byte) command.Action {
 	c.awaitBarrier()
-	c.unsubscribeAll()
+	c.subs.Close()
+	c.noteSubscriptions()
 	c.setProtocol(2)
-	c.setName("")
+	c.client.SetName("")
 	c.enter(turn.DefaultNamespace)
-	c.quiet, c.skip = false, 0
-	c.tx.forget()
+	c.silence = silence{}
+	c.tx.Forget()
 	c.logOut()
 	return command.Status("RESET")
 }

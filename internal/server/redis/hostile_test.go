@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/server/redis/pubsub"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -80,7 +81,7 @@ func TestClientThatNeverReads(t *testing.T) {
 // from sending small ones, or large ones later.
 func TestUnfinishedLargeRequests(t *testing.T) {
 	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), ReceiveBytes: 8 << 20,
-		ReadTimeout: 500 * time.Millisecond})
+		ReadTimeout: 5 * time.Second})
 	good := dial(t, s.addr())
 	before := heap()
 	for range 50 {
@@ -272,15 +273,15 @@ func TestSubscriptionsAreChargedOnce(t *testing.T) {
 	}
 	long := strings.Repeat("x", 5000)
 	for _, kind := range []string{"", "P"} {
-		change(6+topicOverhead, 1, kind+"SUBSCRIBE", "anchor")
+		change(6+pubsub.TopicOverhead, 1, kind+"SUBSCRIBE", "anchor")
 		for range 3 {
-			change(len(long)+topicOverhead, 1, kind+"SUBSCRIBE", long)
+			change(len(long)+pubsub.TopicOverhead, 1, kind+"SUBSCRIBE", long)
 			change(0, 3, kind+"SUBSCRIBE", long, "anchor", long)
-			change(-len(long)-topicOverhead, 2, kind+"UNSUBSCRIBE", long, "none")
+			change(-len(long)-pubsub.TopicOverhead, 2, kind+"UNSUBSCRIBE", long, "none")
 		}
-		change(2+2*topicOverhead, 3, kind+"SUBSCRIBE", "a", "a", "b")
-		change(-1-topicOverhead, 2, kind+"UNSUBSCRIBE", "a", "a")
+		change(2+2*pubsub.TopicOverhead, 3, kind+"SUBSCRIBE", "a", "a", "b")
+		change(-1-pubsub.TopicOverhead, 2, kind+"UNSUBSCRIBE", "a", "a")
 	}
-	change(-7-2*topicOverhead, 2, "UNSUBSCRIBE")
-	change(-7-2*topicOverhead, 2, "PUNSUBSCRIBE")
+	change(-7-2*pubsub.TopicOverhead, 2, "UNSUBSCRIBE")
+	change(-7-2*pubsub.TopicOverhead, 2, "PUNSUBSCRIBE")
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/faultproxy"
 	"github.com/turnlog/turnlog/internal/resp"
-	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/server/redis/idpath"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -37,7 +37,7 @@ func insist(t *testing.T, proxy *faultproxy.Proxy, requests ...[]string) (last r
 // A push whose reply was lost and that is sent again is stored once.
 func TestIDPathRecognisesResentPushes(t *testing.T) {
 	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()),
-		IDPaths: command.IDPaths{"0": {{"data", "id"}, {"id"}}}})
+		IDPaths: idpath.Paths{"0": {{"data", "id"}, {"id"}}}})
 	proxy := faultproxy.For(t, faultproxy.Config{Targets: []string{s.addr()}})
 	check := dial(t, s.addr())
 	one, two, three := `{"data":{"id":"1"}}`, `{"id":"2"}`, `{"id":"3"}`

@@ -55,7 +55,7 @@ func info(c *conn, args [][]byte) command.Action {
 		wanted = append(wanted, strings.ToLower(string(a)))
 	}
 	user := c.who.user
-	if c.tx.open != nil {
+	if c.tx.Open() {
 		return command.Reply(func(w *resp.Writer) { w.Verbatim("txt", c.srv.describe(c.srv.work, wanted, user)) })
 	}
 	return command.Alone(func(ctx context.Context) (command.Reply, error) {
@@ -136,11 +136,11 @@ func (s *Server) infoPersistence(_ context.Context, b *strings.Builder) {
 func (s *Server) infoStats(_ context.Context, b *strings.Builder) {
 	line(b, "total_connections_received", s.stats.accepted.Load())
 	line(b, "total_commands_processed", s.stats.calls())
-	line(b, "total_net_input_bytes", s.stats.received.Load())
-	line(b, "total_net_output_bytes", s.stats.sent.Load())
+	line(b, "total_net_input_bytes", s.wires.Received.Load())
+	line(b, "total_net_output_bytes", s.wires.Sent.Load())
 	line(b, "rejected_connections", s.stats.rejected.Load())
 	line(b, "evicted_keys", 0)
-	channels, patterns := s.hub.sizes()
+	channels, patterns := s.hub.Sizes()
 	line(b, "pubsub_channels", channels)
 	line(b, "pubsub_patterns", patterns)
 }

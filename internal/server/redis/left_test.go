@@ -48,12 +48,20 @@ var leavings = map[string]func(nc net.Conn) error{
 				return err
 			}
 		}
-		return socket(nc).(*net.TCPConn).CloseWrite()
+		return socketOf(nc).CloseWrite()
 	},
 	"reset": func(nc net.Conn) error {
-		socket(nc).(*net.TCPConn).SetLinger(0)
-		return socket(nc).Close()
+		socketOf(nc).SetLinger(0)
+		return socketOf(nc).Close()
 	},
+}
+
+// socketOf returns the socket below TLS, if nc has that.
+func socketOf(nc net.Conn) *net.TCPConn {
+	if secured, ok := nc.(*tls.Conn); ok {
+		nc = secured.NetConn()
+	}
+	return nc.(*net.TCPConn)
 }
 
 func leaveWhileBlocked(t *testing.T, addr string, dial func(testing.TB, string) *client, requests []string) {

@@ -160,6 +160,25 @@ func TestBlockedClients(t *testing.T) {
 	}
 }
 
+// Who waits for a list gets its elements when another key is renamed to it.
+func TestRenamedListIsWaitedFor(t *testing.T) {
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits())})
+	for _, rename := range []string{"RENAME", "RENAMENX"} {
+		waiting, other := dial(t, s.addr()), dial(t, s.addr())
+		waiting.send("BLPOP", "k", "0")
+		if err := waiting.w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		other.awaitBlocked(1)
+		other.do("LPUSH", "former", "a", "b")
+		other.do(rename, "former", "k")
+		if got := show(waiting.receive()); got != `["k" "b"]` {
+			t.Errorf("%s: %s", rename, got)
+		}
+		other.expect(`1`, "DEL", "k")
+	}
+}
+
 // Who waits for a stream does not mind what else the key holds in between.
 func TestXReadWaitsThroughOtherTypes(t *testing.T) {
 	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits())})

@@ -1,8 +1,6 @@
 package redis
 
 import (
-	"time"
-
 	"github.com/turnlog/turnlog/internal/auth"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
@@ -34,7 +32,7 @@ func (c *conn) follow() {
 	before := c.who.user
 	c.become(set.Find(c.who.login))
 	if !before.Same(c.who.user) {
-		c.tx.spoil() // what is queued was allowed by rules that hold no more
+		c.tx.Spoil() // what is queued was allowed by rules that hold no more
 	}
 }
 
@@ -43,12 +41,11 @@ func (c *conn) follow() {
 func (c *conn) become(u *auth.User) {
 	c.who.user = u
 	c.admit(u)
-	c.info.mu.Lock()
-	defer c.info.mu.Unlock()
-	c.info.known, c.info.login, c.info.user = u, c.who.login, defaultUser
+	name := defaultUser
 	if u != nil {
-		c.info.user = u.Name
+		name = u.Name
 	}
+	c.client.SetUser(u, c.who.login, name)
 }
 
 // admit gives the connection the time and the memory of u's; nil: of a stranger.
@@ -56,16 +53,16 @@ func (c *conn) admit(u *auth.User) {
 	s := c.srv
 	c.in.Unauthenticated(u == nil)
 	if u != nil {
-		c.know(true) // it is in, whatever it may have been before
-		c.wire.loginBy = time.Time{}
-		s.strangers.forget(c)
+		c.admission.know(true) // it is in, whatever it may have been before
+		c.wire.SetStranger(false)
+		s.strangers.Forget(&c.admission.place)
 		c.memory.ToUser(u.Name)
 		return
 	}
-	c.unknow()
-	c.wire.loginBy = time.Now().Add(s.cfg.ReadTimeout)
-	s.strangers.meet(c)
-	c.memory.ToStranger(c.wire.remote())
+	c.admission.unknow()
+	c.wire.SetStranger(true)
+	s.strangers.Meet(c, &c.admission.place)
+	c.memory.ToStranger(c.wire.Remote())
 }
 
 // errSubscribed binds subscriptions to the user that was allowed to make them: otherwise
@@ -84,7 +81,7 @@ func (c *conn) logIn(name, secret []byte) command.Error {
 		return "" // who has no password, so any is right
 	}
 	c.replies.Flush() // computing can take its time
-	login, err := users.Authenticate(string(name), string(secret), c.wire.remote().String())
+	login, err := users.Authenticate(string(name), string(secret), c.wire.Remote().String())
 	if err != nil {
 		if turn.KindOf(err) == turn.Unauthorized {
 			return errWrongPass
@@ -96,10 +93,10 @@ func (c *conn) logIn(name, secret []byte) command.Error {
 	if user == nil {
 		return errWrongPass // the users file was read again at this moment
 	}
-	if c.subs.count() > 0 && c.who.login.Name != login.Name {
+	if c.subs.Count() > 0 && c.who.login.Name != login.Name {
 		return errSubscribed
 	}
-	if c.who.user == nil && !c.mayStay(user) {
+	if c.who.user == nil && !c.srv.mayStay(&c.admission, user) {
 		return errMaxClients
 	}
 	c.who.login, c.who.set = login, set
@@ -123,7 +120,7 @@ func (s *Server) isUser(name string) bool {
 	return s.cfg.Users.Current().Has(name)
 }
 
-func aclWhoAmI(c *conn, _ [][]byte) command.Action { return command.Text(c.userName()) }
+func aclWhoAmI(c *conn, _ [][]byte) command.Action { return command.Text(c.client.UserName()) }
 
 // UsersChanged must be called after the users file was read again. Requests are authorised
 // by the current users without it; it closes connections whose subscriptions would still
@@ -134,14 +131,11 @@ func (s *Server) UsersChanged() {
 		if c.who.all == nil {
 			continue
 		}
-		c.info.mu.Lock()
-		listens := c.info.channels+c.info.patterns > 0
-		known, login := c.info.known, c.info.login
-		c.info.mu.Unlock()
-		if listens && !known.Same(set.Find(login)) {
-			s.log.Info("redis: closing connection of a subscriber whose user has changed", "client", c.wire.remote(),
+		known, login, ok := c.client.Subscriber()
+		if ok && !known.Same(set.Find(login)) {
+			s.log.Info("redis: closing connection of a subscriber whose user has changed", "client", c.wire.Remote(),
 				"user", login.Name)
-			c.stop()
+			c.wire.Stop()
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -199,7 +200,7 @@ type slow struct {
 }
 
 func (s slow) Query(ctx context.Context, q turn.Query, c turn.Consistency) (turn.Result, error) {
-	wait(ctx, nil, s.delay)
+	signal.Wait(ctx, nil, s.delay)
 	return s.Engine.Query(ctx, q, c)
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/server/redis/wire"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -128,7 +129,7 @@ func TestShutdownAmidPipeline(t *testing.T) {
 		if err != nil || r.Session.Count != uint64(answered) {
 			t.Errorf("%d pushes were answered, but %d took place (%v)", answered, r.Session.Count, err)
 		}
-		if arrived && answered != all && time.Since(begun) < stopTime {
+		if arrived && answered != all && time.Since(begun) < wire.StopTime {
 			t.Errorf("%d of %d pushes were answered", answered, all)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/internal/server/redis/replies"
+	"github.com/turnlog/turnlog/internal/server/redis/transaction"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -520,7 +521,7 @@ func TestClientsThatSubscribe(t *testing.T) {
 	}
 	other.expect("1", "CLIENT", "KILL", "TYPE", "pubsub")
 	c.expectClosed()
-	eventually(t, "the subscriptions end", func() bool { a, b := s.hub.sizes(); return a+b == 0 })
+	eventually(t, "the subscriptions end", func() bool { a, b := s.hub.Sizes(); return a+b == 0 })
 	other.do("MULTI")
-	other.expect("-"+string(errNotWithin), "SUBSCRIBE", "a")
+	other.expect("-"+string(transaction.ErrNotWithin), "SUBSCRIBE", "a")
 }

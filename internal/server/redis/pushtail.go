@@ -6,7 +6,9 @@ import (
 
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/server/redis/pubsub"
 	"github.com/turnlog/turnlog/internal/server/redis/replies"
+	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -39,13 +41,12 @@ func (c *conn) tail(f *command.Follow) started {
 	case c.tails[k] == nil && len(c.tails) >= maxTails:
 		return known(nil, turn.Errorf(turn.TooLarge, "a connection can follow at most %d sessions", maxTails))
 	}
-	c.awaitBarrier()
-	c.replies.Share()
-	c.stopTail(k)
+	c.shareReplies()
+	c.tails.stop(k)
 	if c.tails == nil {
-		c.tails = make(map[turn.Key]*pushTail)
+		c.tails = make(tails)
 	}
-	ctx, cancel := context.WithCancel(c.gone)
+	ctx, cancel := context.WithCancel(c.wire.Gone())
 	t := &pushTail{c: c, q: f.Read, incarnation: f.Incarnation, refused: f.Refused, cancel: cancel,
 		ended: make(chan struct{})}
 	c.tails[k] = t
@@ -57,20 +58,23 @@ func (c *conn) tail(f *command.Follow) started {
 	return atGate()
 }
 
-func (c *conn) stopTail(k turn.Key) (stopped bool) {
-	t := c.tails[k]
+// tails are those of a connection, by what they follow.
+type tails map[turn.Key]*pushTail
+
+func (ts tails) stop(k turn.Key) (stopped bool) {
+	t := ts[k]
 	if t == nil {
 		return false
 	}
 	t.cancel()
 	<-t.ended
-	delete(c.tails, k)
+	delete(ts, k)
 	return true
 }
 
-func (c *conn) stopTails() {
-	for k := range c.tails {
-		c.stopTail(k)
+func (ts tails) stopAll() {
+	for k := range ts {
+		ts.stop(k)
 	}
 }
 
@@ -80,10 +84,10 @@ func turnUntail(c *conn, args [][]byte) command.Action {
 	n := int64(0)
 	if len(args) == 1 {
 		n = int64(len(c.tails))
-		c.stopTails()
+		c.tails.stopAll()
 	}
 	for _, name := range args[1:] {
-		if c.stopTail(c.key(name)) {
+		if c.tails.stop(c.key(name)) {
 			n++
 		}
 	}
@@ -104,7 +108,7 @@ func (t *pushTail) run(ctx context.Context) {
 	for ctx.Err() == nil && t.refused() == "" {
 		r, err := srv.backend.Since(ctx, index, &t.q)
 		if err != nil && turn.KindOf(err) != turn.WrongType {
-			wait(ctx, nil, tailPause)
+			signal.Wait(ctx, nil, tailPause)
 			continue
 		}
 		index = max(index, r.Index)
@@ -145,9 +149,9 @@ func (t *pushTail) renew(s *turn.Session) bool {
 // send pushes a frame and waits until it is written. It reports whether it was.
 func (t *pushTail) send(ctx context.Context, ms []turn.Message) bool {
 	sent := make(chan struct{})
-	bytes := int64(pushOverhead)
+	bytes := int64(pubsub.PushOverhead)
 	for i := range ms {
-		bytes += int64(len(ms[i].Data)) + pushOverhead
+		bytes += int64(len(ms[i].Data)) + pubsub.PushOverhead
 	}
 	key, incarnation := t.q.Key.Name, t.incarnation
 	// It does not count as what waits for a subscriber: there is only one.

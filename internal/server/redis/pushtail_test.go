@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/transaction"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -45,7 +46,7 @@ func TestTailPush(t *testing.T) {
 	c.do("HELLO", "3")
 	c.expect("-INVALID BLOCK and PUSH exclude each other", "TURN.TAIL", "s", "PUSH", "BLOCK", "5")
 	c.do("MULTI")
-	c.expect("-"+string(errNotWithin), "TURN.TAIL", "s", "PUSH")
+	c.expect("-"+string(transaction.ErrNotWithin), "TURN.TAIL", "s", "PUSH")
 	c.do("DISCARD")
 	w.do("RPUSH", "s", "one", "two", "three")
 	c.expect("OK", "TURN.TAIL", "s", "AFTER", "1", "PUSH")
@@ -145,7 +146,7 @@ func TestTailPushIsBounded(t *testing.T) {
 	for range 60 {
 		w.do("RPUSH", "s", strings.Repeat("x", 500_000))
 	}
-	if sent := s.stats.sent.Load(); sent > 25<<20 {
+	if sent := s.wires.Sent.Load(); sent > 25<<20 {
 		t.Errorf("%d MiB were sent to a client that does not read", sent>>20)
 	}
 	d := tailed{c: c, next: 1}

@@ -1,34 +1,42 @@
 package redis
 
 import (
-	"context"
 	"net"
 
 	"github.com/turnlog/turnlog/internal/auth"
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/blocked"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/server/redis/inflight"
 	"github.com/turnlog/turnlog/internal/server/redis/replies"
 	"github.com/turnlog/turnlog/internal/server/redis/requestmemory"
+	"github.com/turnlog/turnlog/internal/server/redis/transaction"
+	"github.com/turnlog/turnlog/internal/server/redis/wire"
 	"github.com/turnlog/turnlog/turn"
 )
 
 // newConn returns a connection of one of those users, or of a client that needs to be none: nil.
 func (s *Server) newConn(nc net.Conn, users *auth.Users) *conn {
 	now := s.cfg.Now()
-	c := &conn{srv: s, id: s.nextID.Add(1), namespace: turn.DefaultNamespace, started: now, proto: 2}
-	c.wire.srv, c.wire.nc = s, nc
+	c := &conn{srv: s, namespace: turn.DefaultNamespace, proto: 2}
 	c.who.all = users
+	c.admission.descriptors = s.cfg.Descriptors
 	c.order.Limit(maxReads)
-	c.gone, c.hangUp = context.WithCancelCause(s.work)
 	c.memory = s.openAccount(nc, users)
-	c.tx.memory = c.memory
-	c.in = resp.NewRequestReader(source{c}, resp.Limits{MaxRequest: s.cfg.MaxRequestBytes, Memory: c.memory})
-	c.block.changed.L = &c.block.mu
-	c.kept.budget, c.kept.max = c.memory, s.cfg.PipelineBytes
-	c.replies = replies.New(resp.NewWriter(&c.wire), s.cfg.PipelineRequests, s.cfg.PipelineBytes, &s.pushing)
-	c.info.proto, c.info.active, c.info.user = 2, now, defaultUser
+	c.wire = wire.New(s.work, nc, &s.wires, c.memory)
+	c.tx = transaction.New(c.memory, s.cfg.PipelineBytes)
+	c.subs = s.hub.NewSubscriber(receiver{c}, c.memory)
+	c.in = resp.NewRequestReader(c.wire.Input(func() { c.replies.Flush() }),
+		resp.Limits{MaxRequest: s.cfg.MaxRequestBytes, Memory: c.memory})
+	c.block = blocked.New(c.waits)
+	c.replies = replies.New(resp.NewWriter(c.wire), s.cfg.PipelineRequests, s.cfg.PipelineBytes, &s.pushing)
+	c.client.ID, c.client.Started, c.client.Blocked = s.nextID.Add(1), now, c.block.Waits
+	c.client.Remote, c.client.Local = nc.RemoteAddr(), nc.LocalAddr()
+	c.client.SetProtocol(2)
+	c.client.Received(now, "")
+	c.client.SetUser(nil, auth.Login{}, defaultUser)
 	c.logOut()
-	c.pacing = newPacing(nc)
+	c.pacing = inflight.NewPacing(nc)
 	return c
 }
 
@@ -42,16 +50,16 @@ func (s *Server) openAccount(nc net.Conn, users *auth.Users) *requestmemory.Acco
 // serve reads and starts requests until the input ends, then waits until all of
 // them are answered.
 func (c *conn) serve() {
-	for more := c.wire.shakeHands(c.gone) == nil; more; {
+	for more := c.wire.ShakeHands() == nil; more; {
 		more = c.next()
 	}
-	c.hangUp(command.ErrLeft)
-	c.unsubscribeAll()
-	c.stopTails()
+	c.wire.End(command.ErrLeft)
+	c.subs.Close()
+	c.noteSubscriptions()
+	c.tails.stopAll()
 	c.replies.Close()
-	c.wire.close()
+	c.wire.Close()
 	c.in.Close()
-	c.kept.drop()
 	c.memory.Close()
-	c.unknow()
+	c.admission.unknow()
 }

@@ -11,8 +11,12 @@ import (
 
 	"github.com/turnlog/turnlog/internal/handshakes"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/server/redis/pubsub"
 	"github.com/turnlog/turnlog/internal/server/redis/replies"
 	"github.com/turnlog/turnlog/internal/server/redis/requestmemory"
+	"github.com/turnlog/turnlog/internal/server/redis/strangers"
+	"github.com/turnlog/turnlog/internal/server/redis/wire"
+	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/internal/throttle"
 )
 
@@ -21,20 +25,19 @@ type Server struct {
 	cfg     Config
 	engine  Engine
 	log     *slog.Logger
-	endings endings
+	wires   wire.Shared
 	slow    *throttle.Slow
 	table   *command.Table
 	backend *command.Backend
 	// handlers are those of the connection itself, by the slot of the command.
-	handlers   []connHandler
-	stats      *stats
-	memory     *requestmemory.Pool
-	strangers  strangers
-	handshakes *handshakes.Limit
-	hub        *hub
-	pushing    replies.Budget
-	started    time.Time
-	runID      string
+	handlers  []connHandler
+	stats     *stats
+	memory    *requestmemory.Pool
+	strangers strangers.Queue[*conn]
+	hub       *pubsub.Hub
+	pushing   replies.Budget
+	started   time.Time
+	runID     string
 
 	// work is the context of everything that is asked of the engine. It outlives
 	// the context of Run by Config.ShutdownTimeout, so that what is in flight ends
@@ -60,9 +63,10 @@ func New(cfg Config) *Server {
 	s := &Server{
 		cfg: cfg, engine: cfg.Engine, log: cfg.Logger, table: t, backend: backend, handlers: bindHandlers(t),
 		stats: newStats(t), slow: throttle.NewSlow(cfg.SlowRequest, cfg.Logger),
-		memory: requestmemory.New(cfg.ReceiveBytes), hub: newHub(),
+		memory: requestmemory.New(cfg.ReceiveBytes), hub: pubsub.New(cfg.Engine),
 		started: cfg.Now(), conns: make(map[uint64]*conn), runID: newRunID(),
-		handshakes: handshakes.New(handshakes.Max),
+		wires: wire.Shared{Log: cfg.Logger, ReadTimeout: cfg.ReadTimeout, WriteTimeout: cfg.WriteTimeout,
+			KeptBytes: cfg.PipelineBytes, Handshakes: handshakes.New(handshakes.Max)},
 	}
 	s.pushing.Each, s.pushing.All = cfg.PushBytes, cfg.PushBytesAll
 	s.work, s.cancel = context.WithCancel(context.Background())
@@ -83,9 +87,9 @@ func newRunID() string {
 func (s *Server) Run(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, s.closeListeners)
 	defer stop()
-	s.engine.Receive(s.answer)
+	s.engine.Receive(s.hub.Answer)
 	var watching sync.WaitGroup
-	watching.Go(func() { s.watchLeader(s.work) })
+	watching.Go(func() { s.hub.WatchLeader(s.work, s.engine) })
 	defer watching.Wait()
 	defer s.cancel()
 	err := s.acceptAll(ctx)
@@ -98,23 +102,39 @@ func (s *Server) Run(ctx context.Context) error {
 
 func (s *Server) shutDown() {
 	for _, c := range s.clients() {
-		c.stop()
+		c.wire.Stop()
 	}
 	done := make(chan struct{})
 	go func() {
 		s.open.Wait()
 		close(done)
 	}()
-	if wait(context.Background(), done, s.cfg.ShutdownTimeout) {
+	if closedWithin(done, s.cfg.ShutdownTimeout) {
 		return
 	}
 	s.log.Warn("redis: requests are still in flight at shutdown; their outcome is reported as unknown")
 	s.cancel()
-	if wait(context.Background(), done, time.Second) {
+	if closedWithin(done, time.Second) {
 		return
 	}
 	for _, c := range s.clients() {
-		c.wire.cutOff()
+		c.wire.CutOff()
 	}
 	<-done
+}
+
+func closedWithin(done <-chan struct{}, d time.Duration) bool {
+	signal.Wait(context.Background(), done, d)
+	return signal.Closed(done)
+}
+
+// clients returns the open connections.
+func (s *Server) clients() []*conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cs := make([]*conn, 0, len(s.conns))
+	for _, c := range s.conns {
+		cs = append(cs, c)
+	}
+	return cs
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/server/redis/glob"
 )
 
 // settings are what CONFIG GET shows: Redis's names for what holds here.
@@ -37,7 +38,7 @@ func configGet(c *conn, args [][]byte) command.Action {
 	for _, a := range args[2:] {
 		pattern := strings.ToLower(string(a))
 		for name := range all {
-			if command.Match(pattern, name) {
+			if glob.Match(pattern, name) {
 				found[name] = true
 			}
 		}

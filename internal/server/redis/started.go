@@ -55,6 +55,19 @@ func (c *conn) write(a *command.Write) started {
 	}}
 }
 
+// inlines reports whether what concerns these keys is to be performed inline: nothing else
+// is in flight, and nothing is expected to come before it is answered.
+func (c *conn) inlines(keys []turn.Key) bool {
+	if keys == nil || c.replies.Shared || c.order.Doubts.Open() {
+		return false
+	}
+	if c.unread() || !c.replies.Idle() {
+		c.pacing.Broken()
+		return false
+	}
+	return c.pacing.Single()
+}
+
 // launched is a task with what it concerns. Without keys, nothing else is in flight beside it.
 type launched struct {
 	inflight.Task
@@ -87,19 +100,19 @@ func (c *conn) writeNow(a *command.Write) started {
 	r, err := p.Wait()
 	c.order.NoteIndex(r.Index)
 	c.order.Doubts.Note(p)
-	c.pacing.served()
+	c.pacing.Served()
 	return known(func(w *resp.Writer) { a.Done(w, r) }, err)
 }
 
 func (c *conn) readNow(a *command.Read) started {
 	r, _, err := c.srv.backend.Ask(c.srv.work, a)
-	c.pacing.served()
+	c.pacing.Served()
 	return known(r, err)
 }
 
 func (c *conn) workNow(a *command.Work) started {
 	r, err := a.Run(c.srv.work)
-	c.pacing.served()
+	c.pacing.Served()
 	return known(r, err)
 }
 
@@ -115,13 +128,29 @@ func unseen(run func(context.Context) (command.Reply, error)) func(context.Conte
 }
 
 // launchWait launches what may wait for other clients, and keeps the connection from handling
-// further requests until it has ended: see outlast.
+// further requests until it has ended: see wire.Wire.Outlast.
 func (c *conn) launchWait(cmd *command.Command, a *command.Wait) started {
-	c.beginBlock(cmd.Name)
+	c.block.Begin(cmd.Name)
 	s := c.launch(launched{Task: inflight.Task{Linearizable: a.Linearizable, Run: unseen(a.Run)}, ending: c.endBlock,
-		ended: c.wake})
-	c.blocking = s.ready
+		ended: c.wire.Wake})
+	c.wire.Block(s.ready)
 	return s
+}
+
+// waits notes that a request has begun to wait.
+func (c *conn) waits(command string) {
+	c.srv.blocked.Add(1)
+	c.client.SetCommand(command)
+}
+
+// endBlock notes that the request that blocks the connection has ended.
+func (c *conn) endBlock() {
+	command, waited := c.block.Finish()
+	if waited {
+		c.srv.blocked.Add(-1)
+		return
+	}
+	c.client.SetCommand(command)
 }
 
 // launch performs a task in a goroutine of its own.

@@ -37,7 +37,6 @@ type CommandMetrics struct {
 
 type stats struct {
 	accepted, rejected atomic.Uint64
-	received, sent     atomic.Uint64
 	unknown            atomic.Uint64
 	commands           []commandStats // by command.slot
 }
@@ -84,7 +83,7 @@ func (s *Server) Metrics() Metrics {
 	s.mu.Unlock()
 	m := Metrics{
 		Connections: open, Accepted: s.stats.accepted.Load(), Rejected: s.stats.rejected.Load(),
-		BytesReceived: s.stats.received.Load(), BytesSent: s.stats.sent.Load(), ReceiveBytes: s.memory.Used(),
+		BytesReceived: s.wires.Received.Load(), BytesSent: s.wires.Sent.Load(), ReceiveBytes: s.memory.Used(),
 		UnknownCommands: s.stats.unknown.Load(),
 	}
 	for i := range s.stats.commands {

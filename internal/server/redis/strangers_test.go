@@ -315,10 +315,10 @@ func TestHandshakesAreBounded(t *testing.T) {
 		}
 		slow = append(slow, c)
 	}
-	eventually(t, "they are counted", func() bool { return s.handshakes.Count() == len(slow) })
+	eventually(t, "they are counted", func() bool { return s.wires.Handshakes.Count() == len(slow) })
 	dialTLS(t, s.addr()).expect("PONG", "PING")
 	for _, c := range slow {
 		c.nc.Close()
 	}
-	eventually(t, "they have ended", func() bool { return s.handshakes.Count() == 0 })
+	eventually(t, "they have ended", func() bool { return s.wires.Handshakes.Count() == 0 })
 }

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/turnlog/turnlog/internal/server/redis/command"
@@ -196,39 +195,4 @@ func TestEndedClientsAreNotListed(t *testing.T) {
 	t.Run("turnlog", func(t *testing.T) {
 		run(t, open(t, Config{Engine: openEngine(t, turn.DefaultLimits())}).addr())
 	})
-}
-
-// While something is taken for a request that waits, CLIENT UNBLOCK waits for what
-// becomes of it: it ends the wait of one that got nothing, and no other.
-func TestHeldWaitIsNotEnded(t *testing.T) {
-	for _, served := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			b := &block{command: "blpop"}
-			b.changed.L = &b.mu
-			b.wait(&waiting{end: func() {}})
-			if !b.hold() {
-				t.Fatal("a request that waits is not held")
-			}
-			answer := make(chan bool, 1)
-			go func() { answer <- b.end(nil) }()
-			synctest.Wait()
-			if len(answer) > 0 {
-				t.Fatal("CLIENT UNBLOCK has answered already")
-			}
-			if served {
-				b.mu.Lock()
-				b.command, b.held, b.now = "", false, nil
-				b.changed.Broadcast()
-				b.mu.Unlock()
-			} else {
-				b.release()
-			}
-			if ended := <-answer; ended == served {
-				t.Errorf("served: %v; ended: %v", served, ended)
-			}
-			if !served && b.hold() {
-				t.Error("a request whose wait has ended is held")
-			}
-		})
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/server/redis/transaction"
 	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -113,7 +114,7 @@ func TestTransactionBounds(t *testing.T) {
 	if got := show(c.receive()); !like("-TOO_LARGE …", got) {
 		t.Errorf("got %s", got)
 	}
-	c.expect("-"+string(errExecAbort), "EXEC")
+	c.expect("-"+string(transaction.ErrExecAbort), "EXEC")
 	c.expect("0", "EXISTS", "k")
 
 	c = dial(t, open(t, Config{Engine: e}).addr())
@@ -135,7 +136,7 @@ func TestTransactionBounds(t *testing.T) {
 	c.expect("OK", "MULTI")
 	c.expect("-TOO_LARGE session key has 600 bytes, the limit is 512", "SET", strings.Repeat("k", 600), "v")
 	c.expect("QUEUED", "SET", "k", "v")
-	c.expect("-"+string(errExecAbort), "EXEC")
+	c.expect("-"+string(transaction.ErrExecAbort), "EXEC")
 }
 
 func TestBlockedStreamRead(t *testing.T) {

@@ -4,6 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/server/redis/cursors"
+	"github.com/turnlog/turnlog/internal/server/redis/idpath"
+	"github.com/turnlog/turnlog/internal/server/redis/waitqueue"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -40,8 +43,8 @@ type Pending interface {
 type Config struct {
 	Engine  Engine
 	Now     func() time.Time
-	NodeID  string  // this node's name
-	IDPaths IDPaths // see there
+	NodeID  string       // this node's name
+	IDPaths idpath.Paths // see there
 }
 
 // Backend is what the handlers of one server share: the engine, and what they remember between
@@ -50,10 +53,10 @@ type Backend struct {
 	engine  Engine
 	now     func() time.Time
 	nodeID  string
-	idPaths IDPaths
+	idPaths idpath.Paths
 	table   *Table
-	cursors cursors
-	queues  waitQueues
+	cursors cursors.Table
+	queues  waitqueue.Queues
 }
 
 // NewBackend returns a Backend for the handlers of a table.
@@ -84,4 +87,37 @@ func (b *Backend) Since(ctx context.Context, index uint64, q turn.Query) (turn.R
 // r was answered: the state machine's clock does not move between log entries.
 func (b *Backend) clusterTime(r turn.Result) int64 {
 	return max(b.now().UnixMilli(), r.Time)
+}
+
+// relay passes tokens on until done is closed.
+func relay(from <-chan struct{}, to chan<- struct{}, done <-chan struct{}) {
+	for {
+		select {
+		case <-from:
+			select {
+			case to <- struct{}{}:
+			default:
+			}
+		case <-done:
+			return
+		}
+	}
+}
+
+// watchAll announces changes of any of the keys.
+func (b *Backend) watchAll(keys []turn.Key) (changed chan struct{}, stop func()) {
+	all := make(chan struct{}, 1)
+	done := make(chan struct{})
+	var stops []func()
+	for _, k := range keys {
+		one, stop := b.engine.Watch(k)
+		stops = append(stops, stop)
+		go relay(one, all, done)
+	}
+	return all, func() {
+		close(done)
+		for _, stop := range stops {
+			stop()
+		}
+	}
 }

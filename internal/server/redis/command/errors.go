@@ -114,6 +114,14 @@ func NativeText(e *turn.Error) string {
 	return text + " " + e.Message
 }
 
+// TooLarge refuses what is beyond a limit.
+func TooLarge(format string, args ...any) Error {
+	return Error(ErrorText(turn.Errorf(turn.TooLarge, format, args...), false))
+}
+
+// ErrCrowded refuses what a connection would have to keep beyond its memory.
+const ErrCrowded Error = "OVERLOADED too much is kept for clients at the moment"
+
 // Invalid is an error of a TURN.* request.
 func Invalid(format string, args ...any) Error {
 	return Error(NativeText(turn.Errorf(turn.Invalid, format, args...)))

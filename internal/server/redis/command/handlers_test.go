@@ -69,6 +69,7 @@ func TestActionsNameTheirKeys(t *testing.T) {
 		"RPUSH k a": "[{0 k}]", "DEL a b": "[{0 a} {0 b}]", "LMOVE a b LEFT LEFT": "[{0 a} {0 b}]",
 		"MSET a 1 b 2": "[{0 a} {0 b}]",
 		"GET k":        "[{0 k}]", "MGET a b": "[{0 a} {0 b}]", "DBSIZE": "[]", "TURN.FORK a b": "[{0 a} {0 b}]",
+		"RENAME a b": "[{0 a} {0 b}]", "RENAMENX a b": "[{0 a} {0 b}]", "TURN.RENAME a b": "[{0 a} {0 b}]",
 	} {
 		var keys []turn.Key
 		switch a := handled(t, line, false).(type) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/glob"
 )
 
 func commandCount(req *Request, _ [][]byte) Action {
@@ -152,7 +153,7 @@ func commandList(req *Request, args [][]byte) Action {
 		case Is(args[3], "ACLCAT"):
 			keep = func(cmd *Command) bool { return slices.Contains(cmd.categories(), "@"+value) }
 		case Is(args[3], "PATTERN"):
-			keep = func(cmd *Command) bool { return Match(value, cmd.Name) }
+			keep = func(cmd *Command) bool { return glob.Match(value, cmd.Name) }
 		default:
 			return ErrSyntax
 		}

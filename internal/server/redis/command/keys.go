@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/glob"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -64,6 +65,18 @@ func existing(req *Request, args [][]byte) Action {
 	})
 }
 
+// rename makes the handler of RENAME and RENAMENX.
+func rename(replace bool) Handler {
+	return func(req *Request, args [][]byte) Action {
+		op := &turn.Rename{Key: req.key(args[1]), To: req.key(args[2]), Replace: replace, List: true}
+		done := sayOK
+		if !replace {
+			done = sayRemoved
+		}
+		return &Write{Op: op, Keys: []turn.Key{op.Key, op.To}, Done: done}
+	}
+}
+
 // InfoOf asks what a key holds.
 func InfoOf(k turn.Key) turn.Query { return &turn.Info{Key: k} }
 
@@ -104,7 +117,7 @@ const keysPage = 10_000
 // comes or goes meanwhile may or may not be listed; one that stays is.
 func keys(req *Request, args [][]byte) Action {
 	pattern := string(args[1])
-	q := turn.Sessions{Namespace: req.Namespace, Prefix: literalPrefix(pattern), Limit: keysPage, List: true}
+	q := turn.Sessions{Namespace: req.Namespace, Prefix: glob.LiteralPrefix(pattern), Limit: keysPage, List: true}
 	user := req.User
 	return AloneLinearizable(func(ctx context.Context) (Reply, error) {
 		var found []string
@@ -119,7 +132,7 @@ func keys(req *Request, args [][]byte) Action {
 				return nil, err
 			}
 			for i := range r.Sessions {
-				if name := r.Sessions[i].Key.Name; Match(pattern, name) {
+				if name := r.Sessions[i].Key.Name; glob.Match(pattern, name) {
 					if room -= len(name) + nameOverhead; room < 0 {
 						return nil, turn.Errorf(turn.TooLarge,
 							"KEYS would answer with more than %d keys: SCAN goes through them in pages", len(found))

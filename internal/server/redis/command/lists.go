@@ -13,7 +13,7 @@ func push(side turn.Side, onlyExisting bool) Handler {
 		k := req.key(args[1])
 		ms := req.payloads(args[2:])
 		var op turn.Op = &turn.Append{Key: k, Messages: ms, Side: side, OnlyExisting: onlyExisting}
-		if req.Backend.idPaths.identify(req.Namespace, ms) {
+		if req.Backend.idPaths.Identify(req.Namespace, ms) {
 			op = &turn.PushOnce{Key: k, Messages: ms, Side: side, OnlyExisting: onlyExisting}
 		}
 		return write(k, op, func(w *resp.Writer, r turn.Result) { counted(w, r.Count) })

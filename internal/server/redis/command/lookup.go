@@ -9,21 +9,6 @@ type Table struct {
 	Slots  []*Command // subcommands too, by slot
 }
 
-// NewTable returns the table of all commands.
-func NewTable() *Table {
-	t := &Table{byName: make(map[string]*Command)}
-	for _, cmd := range commands() {
-		t.add(&cmd)
-		t.list = append(t.list, &cmd)
-		for i := range cmd.subs {
-			sub := &cmd.subs[i]
-			sub.tier, sub.group, sub.Name = cmd.tier, cmd.group, cmd.Name+"|"+sub.Name
-			t.add(sub)
-		}
-	}
-	return t
-}
-
 func (t *Table) add(cmd *Command) {
 	cmd.Slot = len(t.Slots)
 	cmd.Right, cmd.BeforeAuth, cmd.Blocks = cmd.neededRight(), cmd.Is("no_auth"), cmd.Is("blocking")

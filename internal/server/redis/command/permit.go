@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/turnlog/turnlog/internal/auth"
+	"github.com/turnlog/turnlog/internal/server/redis/glob"
 )
 
 // Scope says what a command gets at that has no keys. A command without keys and
@@ -86,7 +87,7 @@ func (cmd *Command) Permit(u *auth.User, ns string, args [][]byte) Error {
 	case ScopeHeardAll:
 		refusal = ErrNoChanPerm
 		for _, pattern := range args[1:] {
-			ok = ok && mayHear(u, ns, []byte(literalPrefix(string(pattern))))
+			ok = ok && mayHear(u, ns, []byte(glob.LiteralPrefix(string(pattern))))
 		}
 	case ScopeChannels:
 		ok, refusal = mayHear(u, ns, nil), ErrNoChanPerm

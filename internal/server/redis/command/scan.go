@@ -2,13 +2,13 @@ package command
 
 import (
 	"context"
-	"hash/fnv"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/turnlog/turnlog/internal/auth"
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/cursors"
+	"github.com/turnlog/turnlog/internal/server/redis/glob"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -23,8 +23,8 @@ func scan(req *Request, args [][]byte) Action {
 	if fail != "" {
 		return fail
 	}
-	q := turn.Sessions{Namespace: req.Namespace, Prefix: literalPrefix(o.pattern), Limit: int(min(o.count, keysPage)),
-		List: true, Type: o.typ}
+	q := turn.Sessions{Namespace: req.Namespace, Prefix: glob.LiteralPrefix(o.pattern),
+		Limit: int(min(o.count, keysPage)), List: true, Type: o.typ}
 	user := req.User
 	return AloneLinearizable(func(ctx context.Context) (Reply, error) {
 		if o.none {
@@ -43,11 +43,11 @@ func scan(req *Request, args [][]byte) Action {
 		}
 		var found []string
 		for i := range r.Sessions {
-			if name := r.Sessions[i].Key.Name; Match(o.pattern, name) {
+			if name := r.Sessions[i].Key.Name; glob.Match(o.pattern, name) {
 				found = append(found, name)
 			}
 		}
-		return scanReply(req.Backend.cursors.give(q.Namespace, r.Cursor), found), nil
+		return scanReply(req.Backend.cursors.Give(q.Namespace, r.Cursor), found), nil
 	})
 }
 
@@ -95,64 +95,13 @@ func scanReply(cursor uint64, names []string) Reply {
 	}
 }
 
-// keptCursors is how many iterations in progress a node remembers.
-const keptCursors = 4096
-
-// cursors turns the engine's cursors, which are keys, into numbers, which is what
-// Redis clients take: a hash of the key, of 53 bits, since JavaScript clients
-// take it for a floating-point number. A node remembers which key it stands for;
-// another node, or this one after a restart, finds it by hashing all keys.
-type cursors struct {
-	mu    sync.Mutex
-	place map[uint64]string // number → key, of the newest keptCursors
-	given []uint64          // the same numbers, as a ring
-	next  int               // in given
-}
-
-// CursorNumber is the number that stands for a cursor of the engine: a hash of the key.
-func CursorNumber(namespace, key string) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte(namespace))
-	h.Write([]byte{0})
-	h.Write([]byte(key))
-	return max(1, h.Sum64()>>11)
-}
-
-// give returns the number for a cursor; 0 for none, at the end of an iteration.
-func (cs *cursors) give(namespace, key string) uint64 {
-	if key == "" {
-		return 0
-	}
-	n := CursorNumber(namespace, key)
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	if cs.place == nil {
-		cs.place, cs.given = make(map[uint64]string), make([]uint64, keptCursors)
-	}
-	if _, ok := cs.place[n]; ok {
-		return n
-	}
-	delete(cs.place, cs.given[cs.next])
-	cs.place[n] = key
-	cs.given[cs.next] = n
-	cs.next = (cs.next + 1) % keptCursors
-	return n
-}
-
-func (cs *cursors) find(n uint64) (key string, ok bool) {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	key, ok = cs.place[n]
-	return key, ok
-}
-
 // resume returns the engine's cursor for a number. It does not tell a user which
 // keys of others exist.
 func (b *Backend) resume(ctx context.Context, user *auth.User, namespace string, n uint64) (string, error) {
 	if n == 0 {
 		return "", nil
 	}
-	if key, ok := b.cursors.find(n); ok && user.MayTouch([]byte(key)) {
+	if key, ok := b.cursors.Find(n); ok && user.MayTouch([]byte(key)) {
 		return key, nil
 	}
 	q := turn.Sessions{Namespace: namespace, Limit: keysPage, List: true}
@@ -165,8 +114,88 @@ func (b *Backend) resume(ctx context.Context, user *auth.User, namespace string,
 			return "", err
 		}
 		for i := range r.Sessions {
-			if key := r.Sessions[i].Key.Name; CursorNumber(namespace, key) == n {
+			if key := r.Sessions[i].Key.Name; cursors.Number(namespace, key) == n {
 				return key, nil
+			}
+		}
+		if q.Cursor = r.Cursor; q.Cursor == "" {
+			return "", ErrLostCursor
+		}
+	}
+}
+
+// smallValue is up to how many elements HSCAN and its kin return in one step,
+// whatever COUNT says, as Redis does with small values.
+const smallValue = 128
+
+// scanOf makes the handler of HSCAN, SSCAN and ZSCAN. They go through the elements
+// in the order of names, so one that stays meanwhile is returned once.
+func scanOf(typ turn.Type, width int, one func(*resp.Writer, *turn.Element)) Handler {
+	return func(req *Request, args [][]byte) Action {
+		number, err := strconv.ParseUint(string(args[2]), 10, 64)
+		if err != nil {
+			return errScanCursor
+		}
+		o, fail := parseScan(args[3:], false)
+		k := req.key(args[1])
+		q := turn.AllFields{Key: k, Type: typ, Limit: int(min(max(o.count, smallValue), keysPage))}
+		place := k.Namespace + "\x00" + k.Name
+		answer := func(r turn.Result) (Reply, error) {
+			switch {
+			case r.Session == nil || !r.Session.Held():
+				return scanReply(0, nil), nil
+			case fail != "":
+				return nil, fail
+			}
+			next := req.Backend.cursors.Give(place, r.Cursor)
+			return func(w *resp.Writer) { writeScanned(w, next, r.Elements, o.pattern, width, one) }, nil
+		}
+		if number == 0 {
+			return req.read(k, &q, answer)
+		}
+		return &Work{Keys: []turn.Key{k}, Linearizable: true, Run: func(ctx context.Context) (Reply, error) {
+			if q.Cursor, err = req.Backend.resumeFields(ctx, q, place, number); err != nil {
+				return nil, err
+			}
+			r, err := req.Backend.engine.Query(ctx, &q, Linearizable)
+			if err != nil {
+				return nil, err
+			}
+			return answer(r)
+		}}
+	}
+}
+
+func writeScanned(w *resp.Writer, cursor uint64, es []turn.Element, pattern string, width int,
+	one func(*resp.Writer, *turn.Element)) {
+	found := make([]*turn.Element, 0, len(es))
+	for i := range es {
+		if glob.Match(pattern, es[i].Name) {
+			found = append(found, &es[i])
+		}
+	}
+	w.Array(2)
+	w.BulkString(strconv.FormatUint(cursor, 10))
+	w.Array(width * len(found))
+	for _, e := range found {
+		one(w, e)
+	}
+}
+
+// resumeFields returns the engine's cursor for a number: see resume.
+func (b *Backend) resumeFields(ctx context.Context, q turn.AllFields, place string, n uint64) (string, error) {
+	if cursor, ok := b.cursors.Find(n); ok {
+		return cursor, nil
+	}
+	for q.Limit = keysPage; ; {
+		r, err := b.engine.Query(ctx, &q, Linearizable)
+		if err != nil {
+			return "", err
+		}
+		for i := range r.Elements {
+			// The engine's cursors are the least names above the last one returned.
+			if next := r.Elements[i].Name + "\x00"; cursors.Number(place, next) == n {
+				return next, nil
 			}
 		}
 		if q.Cursor = r.Cursor; q.Cursor == "" {

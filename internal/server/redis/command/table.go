@@ -232,6 +232,10 @@ func keyCommands() []Command {
 			Handle: ttl(1, true), Args: "key", summary: "EXPIRETIME in milliseconds."},
 		{Name: "persist", Arity: 2, flags: "write fast", keys: one, group: "generic", since: "2.2.0", Handle: persist,
 			Args: "key", summary: "Remove the deadline of a key."},
+		{Name: "rename", Arity: 3, flags: "write", keys: keySpec{1, 2, 1}, group: "generic", since: "1.0.0",
+			Handle: rename(true), Args: "key newkey", summary: "Rename a key, in place of what newkey held."},
+		{Name: "renamenx", Arity: 3, flags: "write fast", keys: keySpec{1, 2, 1}, group: "generic", since: "1.0.0",
+			Handle: rename(false), Args: "key newkey", summary: "Rename a key if newkey does not exist."},
 		{Name: "keys", Scope: ScopeShown, Arity: 2, flags: "readonly", acl: "@dangerous",
 			tips: "request_policy:all_shards nondeterministic_output_order", group: "generic", since: "1.0.0",
 			Handle: keys, Args: "pattern", summary: "The keys that match."},
@@ -324,7 +328,8 @@ func turnCommands() []Command {
 		keySpec{}, nil)
 	ns.Conn, ns.Stateful, ns.Scope = true, true, ScopeEntered
 	list := row("list", -1, "readonly", "[PREFIX p] [LABEL name value ...] [CURSOR c] [LIMIT n]",
-		"Sessions in key order; with labels, those whose metadata has the keys label.name, the one that changed last first.",
+		"Sessions in key order; with labels, those whose metadata has the keys label.name, "+
+			"the one that changed last first.",
 		keySpec{}, turnList)
 	list.Scope = ScopeShown
 	erase := row("erase", -3, "write", "PREFIX p [ALL]",
@@ -369,10 +374,30 @@ func turnCommands() []Command {
 		row("delete", -2, "write", "key [EXPECT rev]", "Delete a session.", one, turnDelete),
 		row("fork", -3, "write denyoom", "key to [AT seq] [EXPECT rev]", "Copy a session's beginning into a new one.",
 			keySpec{1, 2, 1}, turnFork),
+		row("rename", -3, "write denyoom", "key to [REPLACE] [EXPECT rev]",
+			"Move a session, or another value, to a key that does not exist, or with REPLACE to any.",
+			keySpec{1, 2, 1}, turnRename),
 		row("meta", -2, "write denyoom", "key [SET k v ...] [UNSET k ...] [EXPECT rev]",
 			"Change metadata; without SET and UNSET, read it.", one, turnMeta),
 		row("expire", -3, "write fast", "key PX ms [SLIDE] | PXAT ms | NEVER [EXPECT rev]",
 			"Set or remove a deadline. SLIDE: each append renews it.", one, turnExpire),
+		row("retain", -3, "write denyoom", "key MESSAGES n | TURNS n | ALL [EXPECT rev]",
+			"Have a session keep only its last messages, or turns, from here on, or all.", one, turnRetain),
 		tx, list, erase, ns, cluster,
 	}
+}
+
+// NewTable returns the table of all commands.
+func NewTable() *Table {
+	t := &Table{byName: make(map[string]*Command)}
+	for _, cmd := range commands() {
+		t.add(&cmd)
+		t.list = append(t.list, &cmd)
+		for i := range cmd.subs {
+			sub := &cmd.subs[i]
+			sub.tier, sub.group, sub.Name = cmd.tier, cmd.group, cmd.Name+"|"+sub.Name
+			t.add(sub)
+		}
+	}
+	return t
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/waitqueue"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -37,6 +38,21 @@ func (req *Request) take(t taking, args [][]byte) Action {
 	return &Wait{Run: t.run, Linearizable: true}
 }
 
+// waiting is a taking as its queues see it.
+type waiting struct{ *taking }
+
+func (t waiting) Op(keys []turn.Key) turn.Op { return t.op(keys) }
+
+func (t waiting) Refused() error {
+	if refusal := t.refused(); refusal != "" {
+		return refusal
+	}
+	return nil
+}
+
+func (t waiting) Hold() bool { return t.req.Client.Gone().Err() == nil && t.req.Client.Hold() }
+func (t waiting) Release()   { t.req.Client.Release() }
+
 func (t *taking) answer(w *resp.Writer, keys []turn.Key, r turn.Result) {
 	if !r.Found {
 		t.none(w)
@@ -46,21 +62,21 @@ func (t *taking) answer(w *resp.Writer, keys []turn.Key, r turn.Result) {
 }
 
 // run waits until one of the keys holds a list, and takes from it in an operation of its
-// own, or another request does that for it: see waitQueues. If another client was first, it
+// own, or another request does that for it: see waitqueue.Queues. If another client was first, it
 // keeps waiting. Nothing is taken for a client that is known to have disconnected. When its time is over
 // it looks once more, since this node can be behind the others.
 func (t *taking) run(ctx context.Context) (Reply, error) {
 	b := t.req.Backend
 	changed, stop := b.watchAll(t.keys)
 	defer stop()
-	w := &waiter{taking: t, look: changed}
-	b.queues.join(w)
-	defer b.queues.leave(w)
+	w := &waitqueue.Waiter{Request: waiting{t}, Keys: t.keys, Look: changed}
+	b.queues.Join(w)
+	defer b.queues.Leave(w)
 	until := b.now().Add(cmp.Or(t.block, forever))
 	index := uint64(0)
 	for first := true; ; first = false {
 		gone := t.req.Client.HasLeft() || until.IsZero() // the client has left, or CLIENT UNBLOCK has ended it
-		if out := b.queues.outcome(w, gone); gone || out != nil {
+		if out := b.queues.Outcome(w, gone); gone || out != nil {
 			return t.end(out)
 		}
 		late := !first && (t.req.Client.Gone().Err() != nil || !b.now().Before(until))
@@ -74,12 +90,13 @@ func (t *taking) run(ctx context.Context) (Reply, error) {
 		if err != nil {
 			return t.fail(w, err)
 		}
-		if served := b.queues.claim(w, found.lists, found.n); len(served) > 0 {
-			index = max(index, b.takeFor(ctx, served, found.lists))
+		if served := b.queues.Claim(w, found.lists, found.n); len(served) > 0 {
+			do := func(op turn.Op) (turn.Result, error) { return b.engine.Submit(ctx, op).Wait() }
+			index = max(index, b.queues.TakeFor(served, found.lists, do))
 			continue
 		}
 		if late && !found.any {
-			return t.end(b.queues.outcome(w, true))
+			return t.end(b.queues.Outcome(w, true))
 		}
 		if err := t.await(changed, &until, late); err != nil {
 			return t.fail(w, err)
@@ -104,22 +121,22 @@ func (t *taking) await(changed <-chan struct{}, until *time.Time, late bool) err
 }
 
 // end answers with what was taken.
-func (t *taking) end(out *taken) (Reply, error) {
+func (t *taking) end(out *waitqueue.Taken) (Reply, error) {
 	switch {
 	case out == nil && t.req.Client.HasLeft():
 		return nil, ErrLeft
 	case out == nil:
 		return t.none, nil
-	case out.err != nil:
-		return nil, out.err
+	case out.Err != nil:
+		return nil, out.Err
 	}
-	t.req.Client.NoteWrite(out.result.Index)
-	return func(w *resp.Writer) { t.answer(w, out.keys, out.result) }, nil
+	t.req.Client.NoteWrite(out.Result.Index)
+	return func(w *resp.Writer) { t.answer(w, out.Keys, out.Result) }, nil
 }
 
 // fail answers with an error, unless something was taken by then.
-func (t *taking) fail(w *waiter, err error) (Reply, error) {
-	if out := t.req.Backend.queues.outcome(w, true); out != nil {
+func (t *taking) fail(w *waitqueue.Waiter, err error) (Reply, error) {
+	if out := t.req.Backend.queues.Outcome(w, true); out != nil {
 		return t.end(out)
 	}
 	return nil, err
@@ -135,8 +152,8 @@ type found struct {
 
 // find looks at those of the keys of which no other request of this node waits for longer,
 // or at all of them.
-func (t *taking) find(ctx context.Context, w *waiter, index *uint64, all bool) (f found, err error) {
-	own := t.req.Backend.queues.first(w, t.keys)
+func (t *taking) find(ctx context.Context, w *waitqueue.Waiter, index *uint64, all bool) (f found, err error) {
+	own := t.req.Backend.queues.First(w, t.keys)
 	keys := own
 	if all {
 		keys = t.keys

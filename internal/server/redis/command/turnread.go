@@ -235,10 +235,11 @@ func (req *Request) readSession(k turn.Key, answer func(*turn.Session) Reply) Ac
 }
 
 func writeSession(w *resp.Writer, s *turn.Session) {
-	w.Map(12)
+	w.Map(14)
 	writePairs(w, "key", s.Key.Name, "incarnation", s.Incarnation, "count", s.Count, "bytes", s.Bytes,
 		"first_seq", s.First, "last_seq", s.Last, "revision", s.Revision, "created", s.Created, "updated", s.Updated,
-		"expires_at", s.ExpiresAt, "slide_ms", s.Slide)
+		"expires_at", s.ExpiresAt, "slide_ms", s.Slide, "retain_messages", s.Retention.Messages,
+		"retain_turns", s.Retention.Turns)
 	w.BulkString("metadata")
 	writeMeta(w, s.Metadata)
 }

@@ -209,6 +209,28 @@ func turnFork(req *Request, args [][]byte) Action {
 	}}
 }
 
+// turnRename is TURN.RENAME key to [REPLACE] [EXPECT rev].
+func turnRename(req *Request, args [][]byte) Action {
+	op := &turn.Rename{Key: req.key(args[1]), To: req.key(args[2])}
+	o := options{args: args[3:]}
+	for o.more() {
+		switch word := o.word(); word {
+		case "REPLACE":
+			op.Replace = true
+		case "EXPECT":
+			op.Expect = o.expect()
+		default:
+			o.unknown(word)
+		}
+	}
+	if o.err != "" {
+		return o.err
+	}
+	return &Write{Op: op, Keys: []turn.Key{op.Key, op.To}, Done: func(w *resp.Writer, r turn.Result) {
+		fields(w, "count", r.Count, "revision", r.Revision)
+	}}
+}
+
 // turnExpire is TURN.EXPIRE key PX ms [SLIDE] | PXAT ms | NEVER, and [EXPECT rev].
 func turnExpire(req *Request, args [][]byte) Action {
 	op := &turn.Expire{Key: req.key(args[1])}
@@ -239,6 +261,32 @@ func turnExpire(req *Request, args [][]byte) Action {
 		return o.err
 	}
 	return write(op.Key, op, func(w *resp.Writer, r turn.Result) { counted(w, r.Removed) })
+}
+
+// turnRetain is TURN.RETAIN key MESSAGES n|TURNS n|ALL [EXPECT rev].
+func turnRetain(req *Request, args [][]byte) Action {
+	op := &turn.Retain{Key: req.key(args[1])}
+	o := options{args: args[2:]}
+	switch word := o.word(); word {
+	case "MESSAGES":
+		op.Keep.Messages = uint64(o.int("the number after MESSAGES", 1))
+	case "TURNS":
+		op.Keep.Turns = uint64(o.int("the number after TURNS", 1))
+	case "ALL":
+		op.All = true
+	default:
+		o.err = Invalid("MESSAGES n, TURNS n or ALL is missing")
+	}
+	if o.err != "" {
+		return o.err
+	}
+	var bad Error
+	if op.Expect, bad = onlyExpect(o.args); bad != "" {
+		return bad
+	}
+	return write(op.Key, op, func(w *resp.Writer, r turn.Result) {
+		fields(w, "removed", r.Removed, "count", r.Count, "revision", r.Revision)
+	})
 }
 
 // turnErase is TURN.ERASE PREFIX p [ALL].

@@ -1,0 +1,129 @@
+package httpapi
+
+import (
+	"container/list"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/turnlog/turnlog/internal/handshakes"
+)
+
+// boundedConn is a connection of a client. Of one with TLS, it has what is within.
+type boundedConn struct {
+	net.Conn
+	socket   net.Conn
+	l        *boundedListener
+	head     head
+	once     sync.Once
+	stranger *list.Element // nil: it is none, or has given way. Guarded by strangers.mu, as is:
+	held     int64         // bytes of the head, if it is one
+	known    bool          // a user has authenticated over it
+}
+
+func (c *boundedConn) Close() error {
+	err := c.Conn.Close()
+	c.release()
+	return err
+}
+
+// cut closes the connection without a word to the client, for which others would wait.
+func (c *boundedConn) cut() {
+	_ = c.socket.Close()
+	c.release()
+}
+
+func (c *boundedConn) release() {
+	c.once.Do(func() {
+		if c.l.strangers.forget(c) && c.l.descriptors != nil {
+			c.l.descriptors.Forget()
+		}
+		c.l.release()
+		c.l.m.connections.Dec()
+	})
+}
+
+// CloseWrite is how net/http lets a client read an answer before all is closed.
+func (c *boundedConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+func (l *boundedListener) release() {
+	l.mu.Lock()
+	l.count--
+	l.mu.Unlock()
+	if l.descriptors != nil {
+		l.descriptors.Release()
+	}
+}
+
+// boundedOf returns the boundedConn that conn is; nil: it is none.
+func boundedOf(conn net.Conn) *boundedConn {
+	switch c := conn.(type) {
+	case *boundedConn:
+		return c
+	case *secureConn:
+		return c.boundedConn
+	}
+	return nil
+}
+
+// secureConn is a boundedConn with TLS.
+type secureConn struct {
+	*boundedConn
+	tracked *handshakes.Conn
+	tls     *tls.Conn
+	closed  atomic.Bool // Close was called
+}
+
+// Close tells the client that the connection ends, and waits five seconds at most if the client
+// reads nothing. A server that stops closes one connection after the other, with its lock held. So
+// there it does not wait: listener.closing does.
+func (c *secureConn) Close() error {
+	first := c.closed.CompareAndSwap(false, true)
+	select {
+	case <-c.l.stopping:
+		if first {
+			c.l.closing.Go(func() { _ = c.boundedConn.Close() })
+			return nil
+		}
+	default:
+	}
+	return c.boundedConn.Close()
+}
+
+// handshakeTime bounds the TLS handshake of a client.
+const handshakeTime = 10 * time.Second
+
+// ConnectionState is what net/http asks for before it reads. So this is where the
+// handshake takes place; if it fails, so does what is read.
+func (c *secureConn) ConnectionState() tls.ConnectionState {
+	ctx, cancel := context.WithTimeout(context.Background(), handshakeTime)
+	defer cancel()
+	leave, err := c.l.handshakes.Enter(ctx, c.tracked)
+	if err != nil {
+		_ = c.socket.Close()
+		return c.tls.ConnectionState()
+	}
+	defer leave()
+	var not tls.RecordHeaderError
+	if errors.As(c.tls.HandshakeContext(ctx), &not) && not.Conn != nil && isHTTP(not.RecordHeader) {
+		_, _ = io.WriteString(not.Conn,
+			"HTTP/1.0 400 Bad Request\r\nConnection: close\r\n\r\nthis port takes HTTPS only\n")
+	}
+	return c.tls.ConnectionState()
+}
+
+// isHTTP reports whether what should begin a TLS record looks like a request.
+func isHTTP(b [5]byte) bool {
+	return !slices.ContainsFunc(b[:3], func(c byte) bool { return c < 'A' || c > 'Z' })
+}

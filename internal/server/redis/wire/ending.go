@@ -1,0 +1,99 @@
+package wire
+
+import (
+	"io"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/turnlog/turnlog/internal/throttle"
+)
+
+// Endings are the reasons for closing connections that clients can give as often as
+// they like, strangers included; so each of them is logged once a second at most.
+type Endings struct {
+	paused, http, unread, unheard throttle.Throttle
+}
+
+// LogPaused logs that the client has paused within a request.
+func (w *Wire) LogPaused() {
+	w.log(&w.shared.Endings.paused, slog.LevelInfo, "that paused within a request")
+}
+
+// LogHTTP logs that the client speaks HTTP.
+func (w *Wire) LogHTTP() { w.log(&w.shared.Endings.http, slog.LevelWarn, "that speaks HTTP") }
+
+// StopTime bounds how long a connection that is to end reads what has arrived: a
+// client whose pipeline is cut short sends all of it again.
+const StopTime = 2 * time.Second
+
+// Stop ends the input: what was received is answered, then the connection closes.
+// What blocks ends at once; the requests behind it could not be answered in time.
+// Any goroutine may call it.
+func (w *Wire) Stop() {
+	w.End(nil)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.stopping {
+		w.stopping, w.stopBy = true, time.Now().Add(StopTime)
+	}
+	w.nc.SetReadDeadline(past)
+}
+
+// past as a deadline ends a read or write at once.
+var past = time.Unix(1, 0)
+
+// Stopping reports whether the input is to end. Any goroutine may call it.
+func (w *Wire) Stopping() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stopping
+}
+
+// Cut ends a connection that does not read what is pushed to it. It may be called
+// by any goroutine, and does not block.
+func (w *Wire) Cut() {
+	if w.wasCut.Swap(true) {
+		return
+	}
+	w.log(&w.shared.Endings.unheard, slog.LevelWarn, "of a subscriber that does not read its messages")
+	w.Stop()
+	w.nc.SetWriteDeadline(past)
+}
+
+// CutOff closes the socket without a word. With TLS, Close writes first: a client that does
+// not read can make its caller wait for seconds. Any goroutine may call CutOff.
+func (w *Wire) CutOff() { socket(w.nc).Close() }
+
+// Abort notes that the input cannot be read on: the client is to have the last reply nevertheless.
+func (w *Wire) Abort() { w.abort = true }
+
+// Close closes the socket when everything is written.
+func (w *Wire) Close() {
+	if w.abort {
+		w.linger()
+	}
+	w.nc.Close()
+	w.kept.drop()
+}
+
+// linger lets the client read the last reply: closing a socket with unread input
+// would make the kernel take the reply back.
+func (w *Wire) linger() {
+	if half, ok := w.nc.(interface{ CloseWrite() error }); !ok || half.CloseWrite() != nil {
+		return
+	}
+	w.nc.SetReadDeadline(time.Now().Add(time.Second))
+	io.CopyN(io.Discard, w.nc, 1<<20)
+}
+
+// socket returns what is under TLS, if it is that.
+func socket(nc net.Conn) net.Conn {
+	for {
+		wrapped, ok := nc.(interface{ NetConn() net.Conn })
+		if !ok {
+			return nc
+		}
+		nc = wrapped.NetConn()
+	}
+}
