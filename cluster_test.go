@@ -97,6 +97,48 @@ func TestALoneNodeBecomesACluster(t *testing.T) {
 	}
 }
 
+// A node in a program is a learner until it is promoted, and again once it is demoted; it has all data throughout.
+func TestLearnersInPrograms(t *testing.T) {
+	ctx := within(t)
+	at := addrs(t, 2)
+	first := openCluster(t, turnlog.Config{Dir: t.TempDir(), NodeID: "n1", Peers: turnlog.Peers{Addr: at[0]}})
+	second := openCluster(t, turnlog.Config{Dir: t.TempDir(), NodeID: "n2",
+		Peers: turnlog.Peers{Addr: at[1], Join: true}})
+	add(t, first, "alice", "hi")
+	votes := func(want bool) {
+		t.Helper()
+		c, err := first.Cluster(ctx) // the leader, whose view does not lag
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(c.Nodes, func(n turn.Node) bool { return n.ID == "n2" })
+		if i < 0 || c.Nodes[i].Voter != want {
+			t.Errorf("n2 votes: want %v of %+v", want, c.Nodes)
+		}
+	}
+	if err := first.AddLearner(ctx, "n2", at[1]); err != nil {
+		t.Fatal(err)
+	}
+	votes(false)
+	if got := texts(t, second, "alice"); !slices.Equal(got, []string{"hi"}) {
+		t.Errorf("the learner has %q", got)
+	}
+	if err := second.Promote(ctx, "n2"); err != nil {
+		t.Fatal(err)
+	}
+	votes(true)
+	if err := first.Promote(ctx, "n2"); !turn.Is(err, turn.Exists) {
+		t.Errorf("promoted twice: %v", err)
+	}
+	if err := first.Demote(ctx, "n2"); err != nil {
+		t.Fatal(err)
+	}
+	votes(false)
+	if err := first.Demote(ctx, "n9"); !turn.Is(err, turn.NotFound) {
+		t.Errorf("a node that is not a member was demoted: %v", err)
+	}
+}
+
 // With users, clients over the network have to authenticate, and the program itself does not.
 func TestUsersAreForTheNetwork(t *testing.T) {
 	db := openCluster(t, turnlog.Config{Dir: t.TempDir(),

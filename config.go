@@ -14,8 +14,8 @@ import (
 	"github.com/turnlog/turnlog/internal/node"
 )
 
-// Config says what an embedded node is. Only Dir is required; the zero value of any other field means
-// its default. Where `turnlog serve` has the same setting, it has the same rules.
+// Config configures an embedded node. Only Dir is required; the zero value of any other field means its
+// default. A setting that `turnlog serve` has, too, follows the same rules.
 type Config struct {
 	// Dir is the directory of this node's log and state. It is created if missing.
 	Dir string
@@ -25,11 +25,12 @@ type Config struct {
 	Peers   Peers
 	Servers Servers
 
-	// ElectionTimeout is how long a leader may be silent before another is elected; default 700 ms.
-	// A node that is alone does not wait.
+	// ElectionTimeout is how long a leader may be silent before another node is elected; default 700
+	// ms. A node that is alone does not wait.
 	ElectionTimeout time.Duration
-	// MemoryBudget bounds, in bytes, the memory of the state's recent data and caches; default 64 MiB, at
-	// least 16 MiB. Requests in flight, and the program's own garbage, are not part of it.
+	// MemoryBudget bounds the memory, in bytes, for the recent data and the caches of the state;
+	// default 64 MiB, at least 16 MiB. It includes neither requests in flight nor the program's own
+	// garbage.
 	MemoryBudget int64
 	// Logger receives the node's log records; default: warnings and errors go to slog.Default().
 	Logger *slog.Logger
@@ -38,8 +39,8 @@ type Config struct {
 // Peers says how a node connects to the other nodes of its cluster. The zero value is for a node
 // that is alone.
 type Peers struct {
-	// Addr is the HOST:PORT to listen on for other nodes; empty: none can join. Advertise is what the
-	// others are told to dial; default: Addr.
+	// Addr is the HOST:PORT to listen on for other nodes; empty: no node can join. Advertise is the
+	// address that the others are told to dial; default: Addr.
 	Addr, Advertise string
 	// InitialCluster has the address of each node of a new cluster by its id, the same on all of them
 	// and on every start. Empty: a cluster of this node alone, which others can join.
@@ -57,15 +58,16 @@ type Peers struct {
 
 // Servers are the servers for clients in other processes. The zero value is none.
 type Servers struct {
-	// RESPAddr and HTTPAddr are the HOST:PORT to listen on for Redis and turnlog clients, and for
-	// HTTP; empty: not at all. RESPAdvertise and HTTPAdvertise are what clients are told to dial;
-	// default: the address on which the node listens.
+	// RESPAddr and HTTPAddr are the HOST:PORT to listen on for Redis and turnlog clients, and for HTTP;
+	// empty: the node does not listen. RESPAdvertise and HTTPAdvertise are the addresses that clients
+	// are told to dial; default: those on which the node listens.
 	RESPAddr, HTTPAddr           string
 	RESPAdvertise, HTTPAdvertise string
 	// UsersFile lists the users who may connect; it is read when the node starts. Empty: anyone may.
 	UsersFile string
-	// TLSCert and TLSKey are PEM files of the certificate that clients see; empty: no TLS. TLSClientCA
-	// is the authority whose certificates clients must show, if any.
+	// TLSCert and TLSKey are PEM files of the certificate that clients see, and of its key; empty: no
+	// TLS. TLSClientCA is a PEM file of the authority whose certificates clients must show; empty: they
+	// need none.
 	TLSCert, TLSKey, TLSClientCA string
 	// Insecure permits listening beyond loopback without users and TLS, for clients and other nodes.
 	Insecure bool

@@ -20,8 +20,8 @@ const readyTime = time.Minute
 
 // DB is a node of turnlog in this process. All methods may be called by any goroutine.
 type DB struct {
-	// Client is connected to the node, in the namespace "0", and has the calls on sessions. It may
-	// be passed to code that takes a *client.Client; DB.Close closes it.
+	// Client is connected to the node, in the namespace "0", and has the calls on sessions. It can be
+	// passed to code that takes a *client.Client. DB.Close closes it.
 	*client.Client
 
 	node  *node.Node
@@ -36,14 +36,14 @@ type DB struct {
 // is alone: no other node can join it, and nothing can connect to it. When Open returns, it is
 // ready for requests; that takes a few milliseconds, plus the time to read the end of the log.
 //
-// Open starts goroutines, and DB.Close ends them. A directory can be open only once at a time: a
-// second Open fails and says so. Open(dir) is OpenCluster(Config{Dir: dir}).
+// Open starts goroutines, and DB.Close ends them. A directory can be open only once at a time: the
+// error of a second Open says so. Open(dir) is OpenCluster(Config{Dir: dir}).
 func Open(dir string) (*DB, error) { return OpenCluster(Config{Dir: dir}) }
 
-// OpenCluster runs a node as cfg says until Close. If the node has no address for other nodes
-// (Peers.Addr), it is ready for requests when OpenCluster returns. If it has one, it may depend on
-// other nodes that start later: requests wait for it as for any cluster, up to 15 s, and WaitReady
-// waits as long as its context.
+// OpenCluster runs a node, as cfg configures it, until Close. If the node has no address for other
+// nodes (Peers.Addr), it is ready for requests when OpenCluster returns. If it has one, it may depend
+// on other nodes that start later: requests then wait until the cluster is ready, for up to 15 s, and
+// WaitReady waits until its context ends.
 func OpenCluster(cfg Config) (*DB, error) {
 	db, err := start(cfg)
 	if err == nil && cfg.Peers.Addr == "" {
@@ -83,9 +83,9 @@ func (db *DB) Namespace(name string) (*client.Client, error) {
 	return client.New(client.Config{Addrs: []string{"embedded:0"}, Namespace: name, Dial: db.Dial})
 }
 
-// Dial opens a connection to this node inside the process, over which it speaks Redis's protocol. It
-// is the Dial of a client.Config and the Dialer of go-redis; network and addr are ignored. The
-// connection needs no authentication, also if the node has users.
+// Dial opens a connection to this node inside the process, over which it speaks Redis's protocol. It is
+// the Dial of a client.Config and the Dialer of go-redis; network and addr are ignored. The connection
+// needs no authentication, even if the node has users.
 func (db *DB) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	c, err := db.node.Dial(ctx)
 	if errors.Is(err, net.ErrClosed) {
@@ -151,9 +151,28 @@ func (db *DB) AddNode(ctx context.Context, id, addr string) error {
 	return db.orStopped(db.node.AddNode(ctx, id, addr))
 }
 
-// RemoveNode ends the membership of a node, which stops by itself if it runs. An error of kind
-// turn.Unknown means that the node may have been removed. RemoveNode may be called on any member,
-// and again after an error.
+// AddLearner is AddNode for a node that gets no vote: it has all data and serves every request, and no majority waits
+// for it. It returns when the node has the data. The node stays a learner until Promote.
+func (db *DB) AddLearner(ctx context.Context, id, addr string) error {
+	return db.orStopped(db.node.AddLearner(ctx, id, addr))
+}
+
+// Promote gives a learner a vote, once it has caught up. An error of kind turn.Exists means that it has one,
+// turn.NotFound that it is not a member, and turn.Unknown that it may have got one. Promote may be called on any
+// member, and again after an error.
+func (db *DB) Promote(ctx context.Context, id string) error {
+	return db.orStopped(db.node.Promote(ctx, id))
+}
+
+// Demote makes a voter a learner; that it runs is not required. Of the voters that remain, a majority must answer: the
+// error is of kind turn.Unavailable otherwise, and nothing was changed. Errors are otherwise as of Promote.
+func (db *DB) Demote(ctx context.Context, id string) error {
+	return db.orStopped(db.node.Demote(ctx, id))
+}
+
+// RemoveNode ends the membership of a node. If that node runs, it stops by itself. An error of kind
+// turn.Unknown means that the node may have been removed. RemoveNode may be called on any member, and
+// again after an error.
 func (db *DB) RemoveNode(ctx context.Context, id string) error {
 	return db.orStopped(db.node.RemoveNode(ctx, id))
 }
@@ -181,10 +200,10 @@ func (db *DB) HTTPAddr() string { return db.node.HTTPAddr() }
 // with the program's own, use prometheus.Gatherers{prometheus.DefaultGatherer, db.Metrics()}.
 func (db *DB) Metrics() prometheus.Gatherer { return db.node.Metrics() }
 
-// Close ends the node, and returns when none of its goroutines runs any more and its files are
-// closed. Requests that were received are answered first, and a leader transfers leadership if
-// there is another node. If the node had stopped by itself, Close returns the error that stopped
-// it; further calls return the same.
+// Close ends the node, and returns when all of its goroutines have ended and its files are closed.
+// Requests that were received are answered first, and a leader transfers leadership if there is another
+// node. If the node had stopped by itself, Close returns the error that stopped it; further calls
+// return the same.
 func (db *DB) Close() error { return db.close() }
 
 func (db *DB) closeOnce() error {

@@ -263,6 +263,9 @@ func TestSaysWhatIsMissing(t *testing.T) {
 	for what, err := range map[string]error{
 		"AddNode":    db.AddNode(t.Context(), "n3", "127.0.0.1:1"),
 		"RemoveNode": db.RemoveNode(t.Context(), "n3"),
+		"AddLearner": db.AddLearner(t.Context(), "n3", "127.0.0.1:1"),
+		"Promote":    db.Promote(t.Context(), "n3"),
+		"Demote":     db.Demote(t.Context(), "n3"),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "the node is closed") || !turn.Is(err, turn.Unavailable) {
 			t.Errorf("%s on a closed node: %v", what, err)

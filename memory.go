@@ -21,11 +21,11 @@ const (
 	memoryPrefix = "turnlog-memory-"
 )
 
-// OpenMemory runs a node whose data ends with Close: for unit tests. It is the node that Open runs,
-// with the same answers, errors and limits, so what a test sees holds in production. Its files are
-// in a directory of its own, on a file system in memory where there is one (/dev/shm on Linux), else
-// in os.TempDir(). Close removes it; that of a process that was killed is removed by the next
-// OpenMemory of the same user.
+// OpenMemory runs a node whose data is gone after Close, for unit tests. It is the node that Open runs,
+// with the same answers, errors and limits, so what a test sees holds in production. Its files are in a
+// directory of its own, on a file system in memory if there is one (/dev/shm on Linux), otherwise in
+// os.TempDir(). Close removes the directory; if the process was killed, the next OpenMemory of the same
+// user removes it.
 func OpenMemory() (*DB, error) {
 	parent := memoryParent()
 	removeAbandoned(parent)

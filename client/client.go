@@ -26,11 +26,11 @@ type Client struct {
 	background sync.WaitGroup // the goroutine that asks who leads
 }
 
-// ErrClosed is what the errors of calls wrap that Close ended, and of calls after it.
+// ErrClosed is wrapped by the errors of calls that Close ended, and of calls after Close.
 var ErrClosed = errors.New("the client is closed")
 
-// New returns a Client. It connects to nothing yet. An error is of the kind turn.Invalid: something in
-// cfg makes no sense.
+// New returns a Client, which connects when it is first used. An error is of kind turn.Invalid, and
+// says what is wrong with cfg.
 func New(cfg Config) (*Client, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -48,8 +48,8 @@ func unlimited() turn.Limits {
 		MetaBytes: most, ReadBytes: most, ForkMessages: most, ForkBytes: most}
 }
 
-// Close ends every connection. Calls that wait for an answer fail, as do later ones; errors.Is finds
-// ErrClosed in their errors.
+// Close ends every connection. Calls that wait for an answer fail, and so do later ones; their errors
+// wrap ErrClosed.
 func (c *Client) Close() error {
 	c.closing.Lock()
 	c.cancel()

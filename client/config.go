@@ -11,52 +11,53 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// Config says how a Client reaches its cluster. Only Addrs is required.
+// Config configures a Client. Only Addrs is required.
 type Config struct {
-	// Addrs are RESP addresses of nodes, HOST:PORT. The first that works is
-	// used; when it fails, the next. Give those of several nodes: with one address,
-	// nothing is served while that node is down.
+	// Addrs are RESP addresses of nodes, HOST:PORT. The client uses the first one that works, and after
+	// a failure the next one. Give the addresses of several nodes: with only one, every call fails
+	// while that node is down.
 	Addrs []string
-	// Namespace that all sessions of the Client are in; default "0".
+	// Namespace is the namespace of the Client's sessions; default "0".
 	Namespace string
 
-	// Username and Password authenticate each connection, if Password is set. A
-	// Password alone is that of the user default; a Username alone is an error.
+	// Username and Password authenticate each connection, if Password is set. A Password without a
+	// Username is that of the user "default"; a Username without a Password is an error.
 	Username, Password string
 	// TLS, if set, encrypts each connection. ServerName defaults to the host of
 	// the node's address.
 	TLS *tls.Config
 
-	// FollowLeader sends requests to the leader, which saves a hop, and finds
-	// it again after a change. The other nodes' addresses are learned on the way.
+	// FollowLeader sends requests to the leader, which saves a hop, also after the leader has changed.
+	// The client learns the addresses of the other nodes from the cluster.
 	FollowLeader bool
 
-	// RetryFor bounds how long a failing request is tried again, counted from
-	// its start; default 15 s, negative: no second attempt. A context that ends
-	// earlier wins. It must exceed an election (about 2.5 s) to hide one.
+	// RetryFor bounds how long a failing request is retried, counted from its start; default 15 s,
+	// negative: no retries. A context that ends earlier takes precedence. To hide an election, RetryFor
+	// must exceed about 2.5 s.
 	RetryFor time.Duration
-	// StallTimeout is how long a connection may owe answers without sending a byte
-	// until it is given up; default 8 s, which is a little more than a node takes
-	// at most to answer.
+	// StallTimeout is how long a node may send nothing, while answers are outstanding, before the
+	// connection is closed; default 8 s, a little more than the longest time that a node takes to
+	// answer.
 	StallTimeout time.Duration
 	// DialTimeout bounds connecting and the handshake; default 2 s.
 	DialTimeout time.Duration
 
-	// Conns bounds the shared connections to one node; default 4. More than one
-	// is opened only under load. Tails and Erase use connections of their own.
+	// Conns bounds the shared connections to one node; default 4. More than one is opened only under
+	// load. Each Tail and each Erase uses a connection of its own.
 	Conns int
-	// MaxInFlightBytes bounds the requests that are queued or unanswered,
-	// together; default 64 MiB. Calls beyond it wait.
+	// MaxInFlightBytes bounds the bytes of all requests that are queued or unanswered; default 64 MiB.
+	// Further calls wait.
 	MaxInFlightBytes int64
 
 	// Dial opens connections; default: net.Dialer.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-	// OnRetry, if set, hears of each attempt that failed and that another one follows: why it failed, and
-	// how long the operation has been tried, or a tail has been without an answer. Operations wait for
-	// it, and several may call it at the same time.
+	// OnRetry, if set, is called after each failed attempt that will be retried. err is the error of
+	// that attempt; elapsed is the time since the operation began or, for a tail, since the last
+	// answer. The operation waits until OnRetry returns. Several goroutines may call it at the same
+	// time.
 	OnRetry func(err error, elapsed time.Duration)
-	// NewID makes message ids; default: 128 random bits in hexadecimal. Two calls
-	// must never return the same id.
+	// NewID generates message ids; default: 128 random bits in hexadecimal. Two calls must never return
+	// the same id.
 	NewID func() string
 }
 

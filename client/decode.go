@@ -115,6 +115,7 @@ func decodeSession(v resp.Value, key turn.Key) (turn.Session, error) {
 		First: uintOf(v, "first_seq"), Last: uintOf(v, "last_seq"), Revision: uintOf(v, "revision"),
 		Created: intOf(v, "created"), Updated: intOf(v, "updated"), Metadata: m,
 		ExpiresAt: intOf(v, "expires_at"), Slide: intOf(v, "slide_ms"),
+		Retention: turn.Retention{Messages: uintOf(v, "retain_messages"), Turns: uintOf(v, "retain_turns")},
 	}, err
 }
 

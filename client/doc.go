@@ -1,7 +1,7 @@
 // Package client is the Go client of turnlog, for agent services: it appends to, reads, follows and
 // changes sessions, over RESP3, through any node of a cluster.
 //
-// The messages and errors that it takes and returns are those of package turn: see
+// The types of its messages and errors are in package turn:
 //
 //	go doc github.com/turnlog/turnlog/turn
 //
@@ -51,27 +51,30 @@
 //		return []byte(`{"role":"assistant","content":"Which one?"}`)
 //	}
 //
-// A turn.NewMessage has Data, the payload, stored byte for byte, and ID. The ID is optional here: the
-// client makes one for a message that has none.
+// A turn.NewMessage has Data, the payload, which is stored byte for byte, and an ID. The ID is
+// optional: the client generates one for a message that has none.
 //
-// Package client/turnlogtest runs a server, or a cluster whose nodes fail, for the tests of such a service.
+// Package client/turnlogtest runs a server, or a cluster whose nodes fail, for the tests of a program
+// that uses this package.
 //
 // # Errors
 //
-// Every error is, or wraps, a *turn.Error. errors.As finds it; turn.Is and turn.KindOf ask for its Kind.
-// After the kind turn.Unknown the operation may or may not have taken place; after every other kind it
-// did not. Those that a program usually handles:
+// Every error is, or wraps, a *turn.Error. errors.As finds it; turn.Is and turn.KindOf examine its
+// Kind. After an error of kind turn.Unknown, the operation may or may not have taken place; after every
+// other kind, it did not. These are the kinds that a program usually handles:
 //
 //   - turn.Conflict: a condition does not hold; Revision is the session's current revision. See below.
 //   - turn.IDReused: a message has the id of an earlier message, but another payload. The caller has given
 //     the same id twice.
-//   - turn.Unknown: the answer was lost. An append whose messages have ids of the caller can be sent again
-//     as it is; in other cases, read what has become of it.
-//   - turn.Unavailable, turn.Overloaded, turn.ReadOnly: not now. The client has tried the first two again.
-//   - turn.TooLarge, turn.Invalid: the call cannot succeed as it is. The errors of New are of the kind
+//   - turn.Unknown: the answer was lost. If the caller gave ids to the messages of an append, it can
+//     repeat the append unchanged. After any other write, read the session to learn whether it took
+//     place.
+//   - turn.Unavailable, turn.Overloaded, turn.ReadOnly: the cluster cannot carry out the call at
+//     present. In the first two cases, the client has already retried it.
+//   - turn.TooLarge, turn.Invalid: the call cannot succeed as it is. The errors of New are of kind
 //     Invalid.
 //
-// When a context ends, the error also wraps the context's error; after Close, ErrClosed.
+// If a context ends, the error also wraps the context's error; after Close, it wraps ErrClosed.
 //
 // # Conflicts
 //
@@ -79,26 +82,29 @@
 //
 //   - The session's revision is not the one given to Session.Expect. Read again, decide, and write with
 //     the revision that was read.
-//   - The caller gave ids, and some of the messages were appended before and some were not, or not by one
-//     append. Reading again does not help. Append the messages one by one: those that are stored come
-//     back as Duplicate.
+//   - The caller gave ids, and only some of the messages were appended before, or not all by one
+//     append. Reading again does not help. Append the messages one by one: for those that are already
+//     stored, the Result has Duplicate set.
 //
-// The first reason is excluded if Expect was not used, or if Revision is the one that was expected.
+// If Expect was not used, or the error's Revision is the expected one, the second reason applies.
 //
 // # Retries
 //
-// Messages get their ids before the first send. So an append is retried under the same ids, over
-// other connections and nodes, until it is answered, the context ends or Config.RetryFor has passed,
-// and is stored once. Ids are checked before Expect: the retry of an append that has taken place succeeds
-// with Result.Duplicate set, although the revision is no longer the expected one.
+// Messages get their ids before they are sent for the first time. An append is therefore retried under
+// the same ids, over other connections and nodes, until it is answered, the context ends, or
+// Config.RetryFor has passed; it is stored at most once. Ids are checked before Expect: the retry of an
+// append that has taken place succeeds with Result.Duplicate set, although the revision is no longer
+// the expected one. Transactions, which include Hash.Set and Hash.Remove, have an id of their own, and
+// are retried in the same way.
 //
-// Reads are retried as well. Pop, Trim, Clear, Delete, Expire, Fork, SetMetadata, Erase, and Replace
-// without messages carry no ids: if their request may have left this machine and its answer is lost, they
-// are not sent again, and fail as Unknown. A late repetition could change what was written since.
+// Reads are retried as well. All other writes carry no ids: Pop, TrimKeep, TrimBefore, Edit, Remove,
+// Clear, Delete, Expire, ExpireAt, Persist, Fork, Rename, SetMetadata, Erase, EraseAll, and Replace
+// without messages. If such a request may have left this machine and its answer is lost, it is not repeated,
+// and the error is Unknown: a late repetition could undo what was written since.
 //
 // # Concurrency
 //
-// Any number of goroutines may use a Client and the Sessions made from it. They share a few
-// connections, and requests are pipelined. Requests of different goroutines have no order; a
-// goroutine that waits for each result sees its own writes.
+// Any number of goroutines may use a Client and the handles made from it. They share a few connections,
+// on which requests are pipelined. Requests of different goroutines are not ordered; a goroutine that
+// waits for each result sees its own writes.
 package client

@@ -16,7 +16,8 @@ func TestEmbedsLittle(t *testing.T) {
 		t.Fatal(err)
 	}
 	const module = "github.com/turnlog/turnlog/"
-	want := []string{module + "client", module + "internal/resp", module + "turn", "golang.org/x/sync/semaphore"}
+	want := []string{module + "client", module + "internal/resp", module + "internal/toolcalls", module + "turn",
+		"golang.org/x/sync/semaphore"}
 	got := strings.Fields(string(out))
 	slices.Sort(got)
 	if !slices.Equal(got, want) {

@@ -7,8 +7,9 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// Hash is a handle on the hash of one key, for state beside messages that is more than metadata may
-// be: each field has up to 8 MiB. Making one sends nothing. Transaction changes hashes and sessions at once.
+// Hash is a handle on the hash of one key, for state beside the messages that is too large for
+// metadata: each field has up to 8 MiB. To make one sends nothing. A Transaction changes hashes and
+// sessions together.
 type Hash struct {
 	c   *Client
 	key string
@@ -18,13 +19,13 @@ type Hash struct {
 func (c *Client) Hash(key string) Hash { return Hash{c: c, key: key} }
 
 // Set sets fields, creating the hash if needed; Result.Number says how many are new. It is a
-// transaction of one step, so it is retried safely when an answer is lost.
+// transaction of one step, so it is retried safely if an answer is lost.
 func (h Hash) Set(ctx context.Context, fields ...turn.Field) (turn.Result, error) {
 	return only(h.c.Transaction().SetFields(h.key, fields...).Commit(ctx))
 }
 
-// Remove removes fields; Result.Removed says how many there were. A hash without fields does not
-// exist.
+// Remove removes fields; Result.Removed says how many existed. A hash without fields does not exist.
+// Like Set, it is retried safely.
 func (h Hash) Remove(ctx context.Context, names ...string) (turn.Result, error) {
 	return only(h.c.Transaction().RemoveFields(h.key, names...).Commit(ctx))
 }
@@ -60,8 +61,8 @@ func (h Hash) Get(ctx context.Context, names ...string) (map[string][]byte, erro
 	return fields, nil
 }
 
-// All returns all fields, none if there is no such hash. More than turn.Limits.ReadBytes of the server is
-// turn.TooLarge.
+// All returns all fields, none if there is no such hash. If they are larger than the server's
+// turn.Limits.ReadBytes, the error is of kind turn.TooLarge: use Get.
 func (h Hash) All(ctx context.Context) (map[string][]byte, error) {
 	v, err := h.c.do(ctx, newRequest(vAllFields).strings(h.key))
 	if err != nil {

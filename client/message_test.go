@@ -50,6 +50,74 @@ func TestEditAndRemove(t *testing.T) {
 	}
 }
 
+// A session keeps its last messages, or turns, by itself; Info tells which.
+func TestRetain(t *testing.T) {
+	c := newTestClient(t, Config{Addrs: []string{realServer(t)}})
+	ctx, s := t.Context(), c.Session("s")
+	if _, err := s.Append(ctx, msg("a"), msg("b"), msg("c")); err != nil {
+		t.Fatal(err)
+	}
+	set, err := s.Retain(ctx, turn.Retention{Messages: 2})
+	if err != nil || set.Removed != 1 || set.Count != 2 {
+		t.Errorf("the limit: %+v, %v", set, err)
+	}
+	if r, err := s.Append(ctx, msg("d")); err != nil || r.Count != 2 {
+		t.Errorf("the append: %+v, %v", r, err)
+	}
+	if _, err := s.Expect(set.Revision).RetainAll(ctx); !turn.Is(err, turn.Conflict) {
+		t.Errorf("a limit of an older revision: %v", err)
+	}
+	for _, keep := range []turn.Retention{{Turns: 3}, {}, {Messages: 5}} {
+		set := func() (turn.Result, error) { return s.Retain(ctx, keep) }
+		if keep == (turn.Retention{}) {
+			set = func() (turn.Result, error) { return s.RetainAll(ctx) }
+		}
+		if _, err := set(); err != nil {
+			t.Errorf("%+v: %v", keep, err)
+		}
+		if is, err := s.Info(ctx); err != nil || is.Retention != keep {
+			t.Errorf("%+v is %+v, %v", keep, is.Retention, err)
+		}
+	}
+	for _, wrong := range []turn.Retention{{Messages: 1, Turns: 1}, {}} {
+		if _, err := s.Retain(ctx, wrong); !turn.Is(err, turn.Invalid) {
+			t.Errorf("%+v: %v", wrong, err)
+		}
+	}
+	if is, err := s.Info(ctx); err != nil || is.Retention.Messages != 5 {
+		t.Errorf("refused limits leave %+v, %v", is.Retention, err)
+	}
+}
+
+func TestRename(t *testing.T) {
+	c := newTestClient(t, Config{Addrs: []string{realServer(t)}})
+	ctx, s := t.Context(), c.Session("s")
+	if _, err := s.Rename(ctx, "to", true); !turn.Is(err, turn.NotFound) {
+		t.Errorf("a session that is not there: %v", err)
+	}
+	for _, key := range []string{"s", "there"} {
+		if _, err := c.Session(key).Append(ctx, msg(key), msg("b")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Rename(ctx, "there", false); !turn.Is(err, turn.Exists) {
+		t.Errorf("to a session that is there: %v", err)
+	}
+	if _, err := s.Expect(9).Rename(ctx, "there", true); !turn.Is(err, turn.Conflict) {
+		t.Errorf("of another revision: %v", err)
+	}
+	if r, err := s.Rename(ctx, "there", true); err != nil || r.Count != 2 || r.Revision == 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	ms, err := c.Session("there").Read(ctx, turn.Read{Limit: 1})
+	if err != nil || len(ms.Messages) != 1 || string(ms.Messages[0].Data) != "b" || ms.Messages[0].Seq != 2 {
+		t.Errorf("under the new key: %+v, %v", ms.Messages, err)
+	}
+	if _, err := s.Info(ctx); !turn.Is(err, turn.NotFound) {
+		t.Errorf("under the old one: %v", err)
+	}
+}
+
 // A tail delivers messages as they are when it comes to them.
 func TestTailAfterEdits(t *testing.T) {
 	c := newTestClient(t, Config{Addrs: []string{realServer(t)}})

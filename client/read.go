@@ -8,8 +8,8 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// History is an answer to a read. For a session that does not exist all of it is
-// zero, so Expect(history.Revision) holds as long as what was read is current.
+// History is the answer to a read. For a session that does not exist, all fields are zero, so
+// Expect(history.Revision) holds as long as what was read is current.
 type History struct {
 	Messages    []turn.Message // in commit order
 	Revision    uint64
@@ -18,34 +18,34 @@ type History struct {
 	Last        uint64 // highest seq ever given
 	Count       uint64 // messages held
 	More        bool   // there are more messages in the direction that was read
-	// Metadata is the session's as of Revision, if it was asked for; see Session.WithMetadata.
+	// Metadata is the session's metadata as of Revision, if it was requested; see Session.WithMetadata.
 	Metadata map[string]string
 }
 
-// WithMetadata makes reads of the returned handle return the session's metadata, too, of the
-// same revision as the messages.
+// WithMetadata makes reads of the returned handle also return the session's metadata, as of the same
+// revision as the messages.
 func (s Session) WithMetadata() Session {
 	s.meta = true
 	return s
 }
 
-// Stale makes reads of the returned handle answer at once with some past state of
-// the node that is asked.
+// Stale makes reads of the returned handle return some past state of the node that answers, at once and
+// even without a leader.
 func (s Session) Stale() Session {
 	s.fresh = turn.Consistency{Level: turn.Stale}
 	return s
 }
 
-// Bounded makes reads of the returned handle show at least every write that was
-// acknowledged age before.
+// Bounded makes reads of the returned handle include every write that was acknowledged at least age
+// before the read began.
 func (s Session) Bounded(age time.Duration) Session {
 	s.fresh = turn.Consistency{Level: turn.Bounded, MaxAge: age}
 	return s
 }
 
-// Last returns the n newest messages. With n = 0 it returns all, as far as one answer holds them
-// (turn.Limits.ReadBytes of the server); History.More says that older ones are left. Where the first
-// message must not be the result of a tool call that is left out, Read them with turn.Read.Whole.
+// Last returns the n newest messages. With n = 0, it returns as many as one answer may hold
+// (turn.Limits.ReadBytes of the server). History.More says whether there are older ones. To keep the
+// first message from being the result of a tool call that was cut off, use Read with turn.Read.Whole.
 func (s Session) Last(ctx context.Context, n int) (History, error) {
 	if n < 0 {
 		return History{}, turn.Errorf(turn.Invalid, "the number of messages must not be negative, is %d", n)
@@ -132,7 +132,7 @@ const (
 	pageBytes    = 4 << 20
 )
 
-// Info describes the session; NotFound if there is none.
+// Info describes the session. If there is none, the error is turn.NotFound.
 func (s Session) Info(ctx context.Context) (turn.Session, error) {
 	v, err := s.c.do(ctx, s.request(vInfo))
 	if err != nil {
@@ -144,7 +144,7 @@ func (s Session) Info(ctx context.Context) (turn.Session, error) {
 	return decodeSession(v, s.turnKey())
 }
 
-// Metadata returns the session's metadata, nil if there is none or no session.
+// Metadata returns the session's metadata, nil if it has none or does not exist.
 func (s Session) Metadata(ctx context.Context) (map[string]string, error) {
 	v, err := s.c.do(ctx, s.request(vGetMeta))
 	if err != nil {

@@ -8,9 +8,8 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// Session is a handle on the session of one key; making one sends nothing. It is
-// a value: Expect, TTL, Existing, Setting, WithMetadata and the consistency methods return a changed
-// copy.
+// Session is a handle on the session of one key. To make one sends nothing. It is a value: Expect, TTL,
+// Existing, Setting, WithMetadata, Bounded and Stale return a changed copy.
 type Session struct {
 	c      *Client
 	key    string
@@ -29,20 +28,18 @@ func (c *Client) Session(key string) Session { return Session{c: c, key: key} }
 // Key returns the session's key.
 func (s Session) Key() string { return s.key }
 
-// Expect makes the writes of the returned handle conditional: they take place
-// only if the session's revision is still the given one (0: if there is no such
-// session), and are a Conflict otherwise. Every answer carries the revision to
-// expect next; a revision is a counter of the namespace, as turn.Result says.
+// Expect makes the writes of the returned handle conditional: they take place only if the session's
+// revision is still the given one (0: only if there is no such session); otherwise, the error is
+// turn.Conflict. Every answer has the revision to expect next; see turn.Result.
 //
-// A retry of an append that has taken place is no Conflict: message ids are
-// checked first.
+// A retry of an append that has taken place is not a Conflict: message ids are checked first.
 func (s Session) Expect(revision uint64) Session {
 	s.expect = &revision
 	return s
 }
 
-// TTL makes appends of the returned handle set the session's deadline to d from
-// now, in cluster time; a fraction of a millisecond counts as a whole one.
+// TTL makes appends of the returned handle set the session's deadline to d from now, in cluster time.
+// Fractions of a millisecond are rounded up.
 func (s Session) TTL(d time.Duration) Session {
 	s.ttl = d
 	return s
@@ -54,23 +51,23 @@ func (s Session) Existing() Session {
 	return s
 }
 
-// Setting makes appends of the returned handle change the session's metadata, with the messages or
-// not at all: set is merged into it, and the keys in unset are removed. A retry of an append that has
-// taken place changes nothing.
+// Setting makes appends of the returned handle change the session's metadata, atomically with the
+// messages: set is merged into the metadata, and the keys in unset are removed. A retry of an append
+// that has taken place changes nothing.
 func (s Session) Setting(set map[string]string, unset ...string) Session {
 	s.set, s.unset = set, unset
 	return s
 }
 
-// Append adds messages at the end of the session, all or none, and returns
-// First, Last, Revision, Count and Duplicate. A message without an id gets one.
-// Duplicate says that an earlier call with the same ids, or an attempt of this
-// one whose answer was lost, had appended them; First, Last and Revision are then
-// those of that append, so that Expect(Revision) fails if others wrote since.
+// Append adds messages at the end of the session, all or none, and returns First, Last, Revision, Count
+// and Duplicate. When it returns without an error, the messages are synced to disk on a majority of the
+// nodes. A message without an id gets one. Duplicate means that the messages had been appended by an
+// earlier call with the same ids, or by an attempt of this call whose answer was lost. First, Last and
+// Revision are then those of that append, so Expect(Revision) fails if others have written since.
 //
-// An id of an earlier message that has another payload is turn.IDReused. Messages
-// of which only some were appended before are a turn.Conflict that reading again
-// does not resolve; see the package documentation.
+// If a message has the id of an earlier message but another payload, the error is turn.IDReused. If
+// only some of the messages were appended before, it is a turn.Conflict that reading again does not
+// resolve; see the package documentation.
 func (s Session) Append(ctx context.Context, messages ...turn.NewMessage) (turn.Result, error) {
 	r := s.request(vAppend)
 	r.expect(s.expect)
@@ -87,9 +84,9 @@ func (s Session) Append(ctx context.Context, messages ...turn.NewMessage) (turn.
 	return s.write(ctx, r.messages(messages), op)
 }
 
-// Replace removes every message with seq ≥ from and appends messages, at once;
-// the session must exist. It returns what Append does, and Removed. Without
-// messages nothing identifies the call, and it may end in Unknown.
+// Replace removes every message with seq ≥ from and appends messages, atomically. The session must
+// exist. It returns what Append returns, and Removed. Without messages, the call has no ids, so it is
+// not retried if its answer is lost.
 func (s Session) Replace(ctx context.Context, from uint64, messages ...turn.NewMessage) (turn.Result, error) {
 	r := s.request(vReplace)
 	r.strings("FROM").uint(from).expect(s.expect)
@@ -123,8 +120,8 @@ func (s Session) TrimBefore(ctx context.Context, seq uint64) (turn.Result, error
 	return s.write(ctx, r.strings("BEFORE").uint(seq).expect(s.expect), &turn.Trim{Key: s.turnKey(), N: seq})
 }
 
-// Clear removes all messages and keeps the session, its metadata and numbering.
-// If there is no session, there is nothing to remove, and no error.
+// Clear removes all messages, and keeps the session, its metadata and its numbering. If there is no
+// session, it removes nothing, without an error.
 func (s Session) Clear(ctx context.Context) (turn.Result, error) {
 	return s.write(ctx, s.request(vClear).expect(s.expect), &turn.Clear{Key: s.turnKey()})
 }
@@ -136,13 +133,25 @@ func (s Session) Delete(ctx context.Context) (bool, error) {
 	return res.Removed > 0, err
 }
 
-// Fork copies the messages with seq ≤ at (0: all) and the metadata into the
-// session to, which must not exist.
+// Fork copies the messages with seq ≤ at (0: all) and the metadata into the session to. If that exists,
+// the error is turn.Exists.
 func (s Session) Fork(ctx context.Context, to string, at uint64) (turn.Result, error) {
 	op := &turn.Fork{Key: s.turnKey(), To: turn.Key{Namespace: s.c.cfg.Namespace, Name: to}, At: at}
 	r := s.request(vFork).strings(to)
 	if at > 0 {
 		r.strings("AT").uint(at)
+	}
+	return s.write(ctx, r.expect(s.expect), op)
+}
+
+// Rename moves all of the session to the key to, which must not exist: else the error is turn.Exists. With
+// replace, what to holds is deleted first. If there is no session, the error is turn.NotFound. Messages keep
+// their seqs and ids; a retried append to the former key is still recognised. Count and Revision are those of to.
+func (s Session) Rename(ctx context.Context, to string, replace bool) (turn.Result, error) {
+	op := &turn.Rename{Key: s.turnKey(), To: turn.Key{Namespace: s.c.cfg.Namespace, Name: to}, Replace: replace}
+	r := s.request(vRename).strings(to)
+	if replace {
+		r.strings("REPLACE")
 	}
 	return s.write(ctx, r.expect(s.expect), op)
 }
@@ -158,9 +167,8 @@ func (s Session) SetMetadata(ctx context.Context, set map[string]string, unset .
 		&turn.SetMetadata{Key: s.turnKey(), Set: set, Unset: unset})
 }
 
-// Expire deletes the session when d has passed in cluster time. With slide,
-// every later append begins that time again. It reports whether there was such a
-// session.
+// Expire has the session deleted when d has passed in cluster time. With slide, every later append
+// restarts that time. It reports whether there was such a session.
 func (s Session) Expire(ctx context.Context, d time.Duration, slide bool) (bool, error) {
 	r := s.request(vExpire).strings("PX").int(millis(d))
 	if slide {
@@ -169,7 +177,8 @@ func (s Session) Expire(ctx context.Context, d time.Duration, slide bool) (bool,
 	return s.changed(ctx, r, &turn.Expire{Key: s.turnKey(), HasTTL: true, TTL: millis(d), Slide: slide})
 }
 
-// ExpireAt deletes the session at time t of the cluster's clock.
+// ExpireAt has the session deleted when cluster time reaches t. It reports whether there was such a
+// session.
 func (s Session) ExpireAt(ctx context.Context, t time.Time) (bool, error) {
 	at := unixMilli(t)
 	r := s.request(vExpire).strings("PXAT").int(at)
@@ -179,6 +188,24 @@ func (s Session) ExpireAt(ctx context.Context, t time.Time) (bool, error) {
 // Persist removes the session's deadline and reports whether it had one.
 func (s Session) Persist(ctx context.Context) (bool, error) {
 	return s.changed(ctx, s.request(vExpire).strings("NEVER"), &turn.Expire{Key: s.turnKey()})
+}
+
+// Retain sets how much the session keeps by itself from here on, creating it if needed, and drops what is
+// beyond that at once. The zero Retention is refused: see RetainAll. Removed tells how many messages it dropped.
+func (s Session) Retain(ctx context.Context, keep turn.Retention) (turn.Result, error) {
+	r := s.request(vRetain)
+	if keep.Messages > 0 {
+		r.strings("MESSAGES").uint(keep.Messages)
+	} else {
+		r.strings("TURNS").uint(keep.Turns)
+	}
+	return s.write(ctx, r.expect(s.expect), &turn.Retain{Key: s.turnKey(), Keep: keep})
+}
+
+// RetainAll has the session keep all its messages from here on. It creates none.
+func (s Session) RetainAll(ctx context.Context) (turn.Result, error) {
+	r := s.request(vRetain).strings("ALL")
+	return s.write(ctx, r.expect(s.expect), &turn.Retain{Key: s.turnKey(), All: true})
 }
 
 func (s Session) changed(ctx context.Context, r *request, op turn.Op) (bool, error) {

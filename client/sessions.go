@@ -8,17 +8,17 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// Sessions yields every session of the namespace whose key begins with prefix,
-// in key order. Sessions that come or go meanwhile may be missed or seen. An
-// error is the last thing yielded.
+// Sessions yields every session of the namespace whose key begins with prefix, in key order. Sessions
+// that are created or deleted in the meantime may or may not be included. An error is the last thing
+// yielded.
 func (c *Client) Sessions(ctx context.Context, prefix string) iter.Seq2[turn.Session, error] {
 	return pages(func(cursor string) ([]turn.Session, string, error) {
 		return c.SessionsPage(ctx, prefix, cursor, 1000)
 	})
 }
 
-// SessionsPage returns up to limit sessions after cursor (empty: from the
-// start), and the cursor of the next page, empty after the last.
+// SessionsPage returns up to limit sessions after cursor (empty: from the start), and the cursor of the
+// next page, which is empty after the last page.
 func (c *Client) SessionsPage(ctx context.Context, prefix, cursor string, limit int) ([]turn.Session, string, error) {
 	return c.page(ctx, prefix, cursor, limit, nil)
 }
@@ -43,18 +43,18 @@ func (c *Client) page(
 	return c.decodeSessions(v)
 }
 
-// Labelled yields every session of the namespace that carries all these labels, the one that changed last
-// first: their metadata has a key turn.LabelPrefix + name for each. Sessions that change meanwhile may be
-// missed. An error is the last thing yielded.
+// Labelled yields every session of the namespace that carries all these labels, the one that changed
+// last first. For each label, the session's metadata has the key turn.LabelPrefix + name. Sessions that
+// change in the meantime may be missed. An error is the last thing yielded.
 func (c *Client) Labelled(ctx context.Context, labels ...turn.Label) iter.Seq2[turn.Session, error] {
 	return pages(func(cursor string) ([]turn.Session, string, error) {
 		return c.LabelledPage(ctx, "", cursor, 1000, labels...)
 	})
 }
 
-// LabelledPage returns up to limit sessions that carry all these labels, and whose key begins with
-// prefix, after cursor (empty: from the start), and the cursor of the next page, empty after the last. A page
-// is of one moment; it can be short, or empty, before the last one.
+// LabelledPage returns up to limit sessions that carry all these labels and whose key begins with
+// prefix, after cursor (empty: from the start), and the cursor of the next page, which is empty after
+// the last page. A page shows one moment. A page before the last one can be short, or empty.
 func (c *Client) LabelledPage(
 	ctx context.Context, prefix, cursor string, limit int, labels ...turn.Label,
 ) ([]turn.Session, string, error) {
@@ -85,9 +85,9 @@ func pages(page func(cursor string) ([]turn.Session, string, error)) iter.Seq2[t
 	}
 }
 
-// Erase deletes every session of the namespace whose key begins with prefix and
-// returns how many there were. It is not atomic: a session created meanwhile may
-// stay. The prefix must not be empty: see EraseAll.
+// Erase deletes every session of the namespace whose key begins with prefix, and returns how many it
+// deleted. It is not atomic: a session that is created in the meantime may stay. The prefix must not be
+// empty: see EraseAll.
 func (c *Client) Erase(ctx context.Context, prefix string) (uint64, error) {
 	if prefix == "" {
 		return 0, turn.Errorf(turn.Invalid,
@@ -97,7 +97,7 @@ func (c *Client) Erase(ctx context.Context, prefix string) (uint64, error) {
 	return c.erase(ctx, newRequest(vErase).strings("PREFIX", prefix))
 }
 
-// EraseAll is Erase of every session of the namespace.
+// EraseAll deletes every session of the namespace, as Erase does.
 func (c *Client) EraseAll(ctx context.Context) (uint64, error) {
 	return c.erase(ctx, newRequest(vErase).strings("PREFIX", "", "ALL"))
 }

@@ -14,14 +14,14 @@ var linearizable = turn.Consistency{Level: turn.Linearizable}
 // tailBlock is how long the server holds back an empty answer.
 const tailBlock = 5 * time.Second
 
-// Tail yields every message with a seq above after, once and in order: those
-// that are there, then each as it is committed. It goes on over lost
-// connections and failing nodes; after an outage longer than Config.RetryFor,
-// or when ctx ends, it yields an error and stops; errors.Is finds the context's in it. When the session is deleted
-// and made again, it goes on with the first message of the new one, whose seqs
-// begin at 1 again.
+// Tail yields every message with a seq above after, once and in order: first those that exist, then
+// each new one as it is committed. It continues across lost connections and failing nodes. After an
+// outage longer than Config.RetryFor, or when ctx ends, it yields an error and stops; in the latter
+// case, the error wraps that of the context. If the session is deleted and created again, it continues
+// with the first message of the new session, whose seqs begin at 1 again. It does not announce edits
+// and removals of messages that it has already yielded.
 //
-// A Tail holds one connection while it is ranged over.
+// A Tail uses a connection of its own while it is ranged over.
 func (s Session) Tail(ctx context.Context, after uint64) iter.Seq2[turn.Message, error] {
 	return func(yield func(turn.Message, error) bool) {
 		t := &tail{s: s, after: after, yield: yield}

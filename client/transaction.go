@@ -8,13 +8,14 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// Transaction changes several keys of the namespace at once: all of its steps take place, in
-// their order and with nothing in between, or none does. Its methods collect conditions and steps,
-// and send nothing; Commit sends them. It is for one goroutine.
+// Transaction changes several keys of the namespace atomically: either all of its steps take place, in
+// their order and with nothing in between, or none does. Its methods collect conditions and steps
+// without sending them; Commit sends them. A Transaction must not be used by several goroutines at
+// once.
 //
-// A step sees what the steps before it changed; conditions are about the state before the first
-// step. Within a transaction, a key holds either messages and metadata, or fields, unless Delete comes
-// in between.
+// A step sees the changes of the steps before it; conditions refer to the state before the first step.
+// Within a transaction, a key holds either messages and metadata, or fields, unless Delete comes in
+// between.
 type Transaction struct {
 	c  *Client
 	tx turn.Tx
@@ -25,19 +26,19 @@ func (c *Client) Transaction() *Transaction {
 	return &Transaction{c: c, tx: turn.Tx{All: true}}
 }
 
-// ID gives the transaction an id of the caller's, by which it is known for turn.TransactionTime. Without
-// one, Commit makes one.
+// ID gives the transaction an id, by which it is recognised for turn.TransactionTime. Without it,
+// Commit generates one.
 func (t *Transaction) ID(id string) *Transaction {
 	t.tx.ID = id
 	return t
 }
 
-// IfRevision requires that the revision of a key is as given; 0: there is no such key.
+// IfRevision requires that a key has the given revision; 0: that there is no such key.
 func (t *Transaction) IfRevision(key string, revision uint64) *Transaction {
 	return t.require(key, turn.AtRevision, revision)
 }
 
-// IfSeq requires that the highest seq that a session ever gave is as given; 0: none.
+// IfSeq requires that seq is the highest seq ever assigned in a session; 0: that none was.
 func (t *Transaction) IfSeq(key string, seq uint64) *Transaction {
 	return t.require(key, turn.AtSeq, seq)
 }
@@ -53,9 +54,9 @@ func (t *Transaction) require(key string, is turn.ConditionIs, n uint64) *Transa
 	return t
 }
 
-// Append adds messages at the end of a session. One without an id gets none: that of the transaction
-// keeps it from being appended twice. One that was appended before is a turn.Conflict: it belongs to
-// another call.
+// Append adds messages at the end of a session. A message without an id gets none: the transaction's id
+// keeps it from being appended twice. If a message with an id was appended before, by another call, the
+// error is turn.Conflict.
 func (t *Transaction) Append(key string, messages ...turn.NewMessage) *Transaction {
 	return t.step(&turn.Append{Key: t.key(key), Messages: messages})
 }
@@ -94,8 +95,8 @@ func (t *Transaction) Delete(key string) *Transaction {
 	return t.step(&turn.Delete{Keys: []turn.Key{t.key(key)}})
 }
 
-// Expire deletes a key when d has passed in cluster time. With slide, which is for sessions
-// alone, every later append begins that time again.
+// Expire has a key deleted when d has passed in cluster time. With slide, which is only for sessions,
+// every later append restarts that time.
 func (t *Transaction) Expire(key string, d time.Duration, slide bool) *Transaction {
 	return t.step(&turn.Expire{Key: t.key(key), HasTTL: true, TTL: millis(d), Slide: slide})
 }
@@ -114,13 +115,14 @@ func (t *Transaction) key(name string) turn.Key {
 	return turn.Key{Namespace: t.c.cfg.Namespace, Name: name}
 }
 
-// Commit carries the transaction out and returns Revision, that of the namespace's last change;
-// Steps, in each Result what the Session's call would return (of SetFields Number, the new fields);
-// and Duplicate: an earlier call with the same id, or an attempt of this one whose answer was lost,
-// had carried it out, and the rest is the answer of then.
+// Commit carries out the transaction. It returns Revision, that of the namespace's last change; Steps,
+// each with the Result that the call of a Session or Hash would return (for SetFields: Number, how many
+// fields are new); and Duplicate, if the transaction had been carried out by an earlier call with the
+// same id, or by an attempt of this call whose answer was lost: the Result is then the original one.
 //
-// A condition that does not hold is turn.Conflict; the error's Condition, or Step, counts from 1. After an
-// error whose outcome is unknown, Commit may be called again: it sends the same id.
+// If a condition does not hold, the error is turn.Conflict. The error's Condition or Step, counted from
+// 1, says which one failed. After an error of kind turn.Unknown, Commit may be called again: it sends
+// the same id.
 func (t *Transaction) Commit(ctx context.Context) (turn.Result, error) {
 	if t.tx.ID == "" {
 		t.tx.ID = t.c.cfg.NewID()

@@ -13,7 +13,9 @@ const (
 	vClear
 	vDelete
 	vExpire
+	vRetain
 	vFork
+	vRename
 	vSetMeta
 	vErase
 	vTx
@@ -59,7 +61,9 @@ var verbs = [...]struct {
 	vClear:        {"TURN.CLEAR", never},  // removes what was appended since
 	vDelete:       {"TURN.DELETE", never}, // removes a session created since
 	vExpire:       {"TURN.EXPIRE", never}, // overrides a deadline set since
+	vRetain:       {"TURN.RETAIN", never}, // overrides a limit set since
 	vFork:         {"TURN.FORK", never},   // answers EXISTS for its own success
+	vRename:       {"TURN.RENAME", never}, // answers NOT_FOUND for its own success
 	vSetMeta:      {"TURN.META", never},   // overrides values set since
 	vErase:        {"TURN.ERASE", never},  // removes sessions created since
 	vTx:           {"TURN.TX", identified},

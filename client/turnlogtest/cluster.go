@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/config"
-	"github.com/turnlog/turnlog/internal/faultproxy"
 	"github.com/turnlog/turnlog/internal/ports"
 )
 
@@ -24,8 +23,8 @@ const (
 	startTime = time.Minute
 )
 
-// Cluster is three nodes of turnlog, each a process of its own, to try what a program does while
-// nodes fail. Its methods, and those of its nodes, may be called by any goroutine.
+// Cluster is three nodes of turnlog, each a process of its own, to test what a program does while nodes
+// fail. Its methods, and those of its nodes, may be called by any goroutine.
 type Cluster struct {
 	nodes []*Node
 	links []*link
@@ -36,15 +35,9 @@ type Cluster struct {
 	changed chan struct{} // closed and replaced when something about a node has changed
 }
 
-// link is how one node reaches another.
-type link struct {
-	from, to *Node
-	proxy    *faultproxy.Proxy
-	both     *faultproxy.Direction // of its bytes
-}
-
-// StartCluster runs a cluster for a test, with a leader, ready for requests. It ends with the test and
-// its subtests. Errors fail the test, and so does a node that ends by itself.
+// StartCluster runs a cluster for a test. When it returns, the cluster has a leader and is ready for
+// requests. It ends with the test and its subtests. Errors fail the test, and so does a node that ends
+// by itself.
 func StartCluster(t testing.TB) *Cluster {
 	t.Helper()
 	c, err := NewCluster(t.TempDir())
@@ -59,8 +52,8 @@ func StartCluster(t testing.TB) *Cluster {
 	return c
 }
 
-// NewCluster runs a cluster with its data in dir, ready for requests, until Close: for what has no test
-// of its own, as a TestMain. dir must be empty. It also gets the nodes' logs.
+// NewCluster runs a cluster with its data in dir, ready for requests, until Close. Use it where there
+// is no testing.TB, such as in TestMain. dir must be empty. It also receives the nodes' logs.
 func NewCluster(dir string) (*Cluster, error) {
 	c := &Cluster{changed: make(chan struct{})}
 	c.close = sync.OnceValue(c.closeOnce)
@@ -113,28 +106,11 @@ func (c *Cluster) prepare(dir string) error {
 	return nil
 }
 
-// linksOf makes a node's links to the others, and returns them as the setting dial-map has them.
-func (c *Cluster) linksOf(from *Node) (string, error) {
-	var dials []string
-	for _, to := range c.nodes {
-		if to == from {
-			continue
-		}
-		both := new(faultproxy.Direction)
-		proxy, err := faultproxy.New(faultproxy.Config{Targets: []string{to.cfg.Listen.Raft}, To: both, From: both})
-		if err != nil {
-			return "", err
-		}
-		c.links = append(c.links, &link{from: from, to: to, proxy: proxy, both: both})
-		dials = append(dials, to.cfg.Listen.Raft+"="+proxy.Addr())
-	}
-	return strings.Join(dials, ","), nil
-}
-
 // Nodes returns the three nodes: n1, n2 and n3. They stay the same when they are killed and restarted.
 func (c *Cluster) Nodes() []*Node { return append([]*Node(nil), c.nodes...) }
 
-// Addrs returns where the nodes listen for Redis and turnlog clients, for client.Config.
+// Addrs returns the addresses on which the nodes listen for Redis and turnlog clients, for
+// client.Config.
 func (c *Cluster) Addrs() (addrs []string) {
 	for _, n := range c.nodes {
 		addrs = append(addrs, n.Addr())
@@ -142,8 +118,8 @@ func (c *Cluster) Addrs() (addrs []string) {
 	return addrs
 }
 
-// Leader waits until the cluster has a leader that is not killed, paused or partitioned, and returns it:
-// right after the leader was killed, this is the next one. It fails when ctx ends, and then says what
+// Leader waits until the cluster has a leader that is not killed, paused or partitioned, and returns
+// it. Right after the leader was killed, this is the next one. If ctx ends first, the error says what
 // the nodes know.
 func (c *Cluster) Leader(ctx context.Context) (*Node, error) {
 	for {
@@ -193,20 +169,8 @@ func (c *Cluster) stateLocked() string {
 	return strings.Join(parts, "; ")
 }
 
-// update changes what the cluster knows of its nodes.
-func (c *Cluster) update(change func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	change()
-	for _, l := range c.links {
-		l.both.Set(faultproxy.Flow{Hold: l.from.partitioned || l.to.partitioned})
-	}
-	close(c.changed)
-	c.changed = make(chan struct{})
-}
-
-// Close kills the nodes. It returns why nodes ended by themselves before, if some did; further calls
-// return the same.
+// Close kills the nodes. If nodes had ended by themselves before, it returns why; further calls return
+// the same.
 func (c *Cluster) Close() error { return c.close() }
 
 func (c *Cluster) closeOnce() error {

@@ -20,7 +20,7 @@ type Node struct {
 	faults  sync.Mutex
 	process *process // nil: killed, or not started yet
 	closed  bool
-	died    error // why the process ended by itself, if it did
+	died    error // why the process ended on its own, if it did
 
 	// What follows is guarded by cluster.mu.
 	alive, paused, partitioned bool
@@ -50,17 +50,18 @@ func (n *Node) state() state {
 	return running
 }
 
-// ID is the node's id: n1, n2 or n3.
+// ID returns the node's id: n1, n2 or n3.
 func (n *Node) ID() string { return n.cfg.NodeID }
 
-// Addr is where the node listens for Redis and turnlog clients, as HOST:PORT.
+// Addr returns the HOST:PORT on which the node listens for Redis and turnlog clients.
 func (n *Node) Addr() string { return n.cfg.Listen.RESP }
 
-// HTTPAddr is where it listens for HTTP, as HOST:PORT.
+// HTTPAddr returns the HOST:PORT on which it listens for HTTP.
 func (n *Node) HTTPAddr() string { return n.cfg.Listen.HTTP }
 
-// Kill ends the node's process as `kill -9` does: nothing is finished, handed over or flushed.
-// Connections to it break, and further ones are refused. It fails if the node does not run.
+// Kill ends the node's process as `kill -9` does: it finishes no request, transfers no leadership, and
+// flushes nothing. Connections to it break, and further ones are refused. It fails if the node does not
+// run.
 func (n *Node) Kill() error {
 	n.faults.Lock()
 	defer n.faults.Unlock()
@@ -71,8 +72,8 @@ func (n *Node) Kill() error {
 	return nil
 }
 
-// Restart runs a node again that was killed, or has ended by itself, with its data and its addresses.
-// When it returns, the node takes connections; requests wait until it knows a leader. It fails if the
+// Restart runs a node again that was killed or has ended by itself, with its data and its addresses.
+// When it returns, the node accepts connections; requests wait until it knows a leader. It fails if the
 // node runs.
 func (n *Node) Restart() error {
 	n.faults.Lock()
@@ -83,7 +84,7 @@ func (n *Node) Restart() error {
 	if n.process != nil && n.process.Died() == nil {
 		return fmt.Errorf("turnlogtest: restart %s: it runs, and must be killed first", n.ID())
 	}
-	n.killLocked() // what is left of one that ended by itself
+	n.killLocked() // what is left of one that ended on its own
 	n.cluster.update(func() { n.alive, n.leader = true, "" })
 	p, err := startProcess(n.cfg, n.log, n.reported, n.ended)
 	if err == nil {
@@ -104,7 +105,7 @@ func (n *Node) Restart() error {
 // not run.
 func (n *Node) Pause() error { return n.setPaused("pause", syscall.SIGSTOP, true) }
 
-// Resume lets a paused node go on. On a node that is not paused it does nothing.
+// Resume lets a paused node continue. If the node is not paused, it does nothing.
 func (n *Node) Resume() error { return n.setPaused("resume", syscall.SIGCONT, false) }
 
 func (n *Node) setPaused(what string, signal syscall.Signal, to bool) error {
@@ -121,11 +122,11 @@ func (n *Node) setPaused(what string, signal syscall.Signal, to bool) error {
 }
 
 // Partition cuts the node off from the other nodes until Heal, whether it runs or not: what they send
-// each other is held back, and neither side is told. Clients still reach it.
+// each other is held back, and neither side notices that. Clients can still reach the node.
 func (n *Node) Partition() { n.cluster.update(func() { n.partitioned = true }) }
 
-// Heal ends the node's partition; what was held back arrives late. The node reaches those of the others
-// that are not partitioned themselves.
+// Heal ends the node's partition; what was held back arrives late. The node then reaches the others,
+// except those that are partitioned themselves.
 func (n *Node) Heal() { n.cluster.update(func() { n.partitioned = false }) }
 
 func (n *Node) mustRun(what string) error {
@@ -155,7 +156,7 @@ func (n *Node) reported(leader string) { n.cluster.update(func() { n.leader = le
 // ended notes that the process has gone.
 func (n *Node) ended(string) { n.cluster.update(func() { n.alive = false }) }
 
-// end kills the node for good, and returns why it had ended by itself, if it had.
+// end kills the node for good, and returns why it had ended on its own, if it had.
 func (n *Node) end() error {
 	n.faults.Lock()
 	defer n.faults.Unlock()

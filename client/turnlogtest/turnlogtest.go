@@ -1,9 +1,9 @@
-// Package turnlogtest runs turnlog for a test: one server inside the test's process,
+// Package turnlogtest runs turnlog for tests: a single server inside the test's process,
 //
 //	server := turnlogtest.Start(t)
 //	c, err := client.New(client.Config{Addrs: []string{server.Addr()}})
 //
-// or a cluster of three nodes, which are processes of their own, with faults:
+// or a cluster of three nodes, each in a process of its own, with faults:
 //
 //	cluster := turnlogtest.StartCluster(t)
 //	c, err := client.New(client.Config{Addrs: cluster.Addrs()})
@@ -11,15 +11,15 @@
 //	leader, err := cluster.Leader(ctx)
 //	err = leader.Kill()
 //
-// These are real nodes on free ports of 127.0.0.1 with their data in a temporary directory, so tests
-// see the same answers, errors and limits as in production, from the Go client, from any Redis client
-// and over HTTP.
+// These are real nodes, on free ports of 127.0.0.1 and with their data in a temporary directory. Tests
+// therefore see the same answers, errors and limits as in production, with the Go client, any Redis
+// client, and HTTP.
 //
-// The nodes of a cluster are the test's own binary, started again: in such a process this package
-// runs the node while the program is initialised, and neither TestMain nor a test runs there. What
-// other packages do in their init functions may happen there, too.
+// To run the nodes of a cluster, the test's own binary is started again. In such a process, this
+// package runs the node during the initialisation of the program, so neither TestMain nor a test runs
+// there. The init functions of other packages may run there, too.
 //
-// The package holds the whole server, unlike package client: import it from tests only. It runs on
+// Unlike package client, this package contains the whole server: import it only from tests. It runs on
 // Unix systems.
 package turnlogtest
 
@@ -58,8 +58,8 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// New runs a server with its data in dir, ready for requests, until Close: for what has no
-// test of its own, as a TestMain, or is to be opened again with the same data.
+// New runs a server with its data in dir, ready for requests, until Close. Use it where there is no
+// testing.TB, such as in TestMain, or to open the same data again.
 func New(dir string) (*Server, error) {
 	cfg := settings(dir)
 	cfg.Listen.RESP, cfg.Listen.HTTP = "127.0.0.1:0", "127.0.0.1:0"
@@ -80,15 +80,15 @@ func New(dir string) (*Server, error) {
 	return s, nil
 }
 
-// Addr is where the server listens for Redis and turnlog clients, as HOST:PORT.
+// Addr returns the HOST:PORT on which the server listens for Redis and turnlog clients.
 func (s *Server) Addr() string { return s.node.RESPAddr() }
 
-// HTTPAddr is where it listens for HTTP, as HOST:PORT.
+// HTTPAddr returns the HOST:PORT on which it listens for HTTP.
 func (s *Server) HTTPAddr() string { return s.node.HTTPAddr() }
 
-// Close stops the server: what is in flight is finished first, and what was acknowledged
-// is in its directory. It returns why the server failed before, if it did. Further calls
-// return the same.
+// Close stops the server. It first finishes the requests in flight; what was acknowledged is in the
+// server's directory. If the server had failed before, Close returns the error; further calls return
+// the same.
 func (s *Server) Close() error {
 	s.stop()
 	<-s.ended

@@ -1,0 +1,107 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/turn"
+)
+
+func (c *conn) roundTrip(ctx context.Context, n *node, r *request) (resp.Value, error) {
+	calls, err := c.send(r)
+	if err != nil {
+		return resp.Value{}, fmt.Errorf("%w: %w",
+			turn.Errorf(turn.Unavailable, "%s was not sent to %s", verbs[r.verb].command, n.addr), err)
+	}
+	v, sent, err := calls[0].wait(ctx)
+	switch {
+	case err == nil:
+		return v, replyError(v)
+	case sent && r.again != harmless:
+		return v, lost(ctx, turn.Unknown, n, r, err)
+	default:
+		return v, lost(ctx, turn.Unavailable, n, r, err)
+	}
+}
+
+// lost is the error of a request that has no answer because of err, and of kind k: Unknown if it may have
+// been carried out.
+func lost(ctx context.Context, k turn.Kind, n *node, r *request, err error) error {
+	consequence := "nothing was changed"
+	if k == turn.Unknown {
+		consequence = "it may have been carried out"
+	}
+	text := "no answer to %s from %s; %s"
+	if byCaller(ctx, err) {
+		text = "%s was given up before %s answered; %s"
+	}
+	return fmt.Errorf("%w: %w", turn.Errorf(k, text, verbs[r.verb].command, n.addr, consequence), err)
+}
+
+// byCaller reports whether err is the caller's doing, and neither a node's nor the network's.
+func byCaller(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || errors.Is(err, ErrClosed)
+}
+
+// dialError says why a node could not be reached, and whether trying again may help.
+func dialError(ctx context.Context, n *node, err error) error {
+	if e := resp.Error(""); errors.As(err, &e) {
+		return fmt.Errorf("%s rejects the connection: %w", n.addr, errorReply(e))
+	}
+	if byCaller(ctx, err) {
+		return fmt.Errorf("%w: %w", turn.Errorf(turn.Unavailable, "nothing was sent to %s", n.addr), err)
+	}
+	return fmt.Errorf("%w: %w", turn.Errorf(turn.Unavailable, "%s cannot be reached", n.addr), err)
+}
+
+// replyError returns the error that v is, nil if it is none.
+func replyError(v resp.Value) error {
+	if e, ok := v.Err().(resp.Error); ok {
+		return errorReply(e)
+	}
+	return nil
+}
+
+// errorReply translates an error reply. Codes that are not turnlog's are Redis's.
+func errorReply(e resp.Error) *turn.Error {
+	if k, ok := turn.ParseKind(e.Code()); ok {
+		t := &turn.Error{Kind: k, Message: e.Message()}
+		t.Revision = cutNumber(&t.Message, "revision=")
+		t.Condition = int(cutNumber(&t.Message, "condition="))
+		t.Step = int(cutNumber(&t.Message, "step="))
+		return t
+	}
+	switch e.Code() {
+	case "ERR":
+		if strings.HasPrefix(e.Message(), "max number of clients") {
+			return turn.Errorf(turn.Unavailable, "%s", e.Message())
+		}
+	case "NOAUTH", "WRONGPASS":
+		return turn.Errorf(turn.Unauthorized, "%s", e.Message())
+	case "NOPERM":
+		return turn.Errorf(turn.Forbidden, "%s", e.Message())
+	case "LOADING":
+		return turn.Errorf(turn.Unavailable, "%s", e.Message())
+	case "OOM":
+		return turn.Errorf(turn.Overloaded, "%s", e.Message())
+	case "READONLY", "MISCONF":
+		return turn.Errorf(turn.ReadOnly, "%s", e.Message())
+	case "WRONGTYPE":
+		return turn.Errorf(turn.WrongType, "%s", e.Message())
+	}
+	return turn.Errorf(turn.Invalid, "%s", string(e))
+}
+
+// cutNumber takes a number with its name off the beginning of a text.
+func cutNumber(text *string, name string) uint64 {
+	rest, ok := strings.CutPrefix(*text, name)
+	if !ok {
+		return 0
+	}
+	digits, rest, _ := strings.Cut(rest, " ")
+	*text = rest
+	return parseUint(digits)
+}
