@@ -119,7 +119,7 @@ func TestImpostorGetsNoToken(t *testing.T) {
 	}))
 	defer impostor.Close()
 	n := startNode(t, t.TempDir(), "--http-advertise", impostor.Listener.Addr().String())
-	n.fails(cli.ExitUnknown, "names "+token, "cluster", "checksum")
+	n.fails(cli.ExitUnknown, "names the token file "+token, "cluster", "checksum")
 	if len(heard) == 0 {
 		t.Error("it was not even asked")
 	}

@@ -27,7 +27,7 @@ func conversations(n int) (text []byte, want map[string][]turn.NewMessage) {
 		if i == 3 {
 			key = "not \xff UTF-8\x00"
 		}
-		text = jsonl.AppendLineStart(text, key, nil)
+		text = jsonl.AppendLineStart(text, key, nil, turn.Retention{})
 		for j := range r.IntN(40) {
 			m := turn.NewMessage{ID: fmt.Sprintf("%d#%d", i, j),
 				Data: fmt.Appendf(nil, `{"role":"user", "content":"<%d> é\u00e9\/ %x",  "id":"%d#%d"}`, r.Int(),
@@ -155,7 +155,7 @@ func TestImportLongSession(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, t.TempDir())
 	line := func(count int) string {
-		text := jsonl.AppendLineStart(nil, "long", nil)
+		text := jsonl.AppendLineStart(nil, "long", nil, turn.Retention{})
 		for i := range count {
 			if i > 0 {
 				text = append(text, ',')

@@ -19,7 +19,7 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// blocks returns the commands of a page that stand in blocks marked sh.
+// blocks returns the commands of a page that stand in blocks marked sh, which may be part of a list.
 func blocks(t *testing.T, page string) string {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -27,7 +27,7 @@ func blocks(t *testing.T, page string) string {
 		t.Fatal(err)
 	}
 	var commands strings.Builder
-	for _, block := range regexp.MustCompile("(?s)\n```sh\n(.*?)\n```\n").FindAllStringSubmatch(string(text), -1) {
+	for _, block := range regexp.MustCompile("(?s)\n *```sh\n(.*?)\n *```\n").FindAllStringSubmatch(string(text), -1) {
 		commands.WriteString(block[1] + "\n")
 	}
 	return commands.String()

@@ -86,6 +86,33 @@ func (n *node) append1MiB(session string) (int, string) {
 	return n.post("POST", "/v1/sessions/"+session+"/messages", string(data))
 }
 
+// fillDisk appends messages of 1 MiB to sessions, in turn, until that has been rejected for a while: it also is for a
+// moment before a node has cut its log. It returns how many there are; more than most do not fit.
+func fillDisk(t *testing.T, n *node, most int, sessions ...string) (appended int) {
+	t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for last := time.Now(); time.Since(last) < 5*time.Second; {
+		switch code, text := n.append1MiB(sessions[appended%len(sessions)]); {
+		case code == http.StatusInsufficientStorage:
+			<-tick.C
+		case code != http.StatusOK || appended == most:
+			t.Fatalf("append %d: %d %s", appended, code, text)
+		default:
+			appended++
+			last = time.Now()
+		}
+	}
+	return appended
+}
+
+// knowsLeader reports whether a node runs and knows which one leads.
+func (n *node) knowsLeader() bool {
+	r := n.run("cluster", "status", "--json") // whose exit status is 1 while writes are rejected
+	var now struct{ Leader string }
+	return json.Unmarshal([]byte(r.stdout), &now) == nil && now.Leader != ""
+}
+
 // readiness returns whether a node says that it is ready, and what it says.
 func (n *node) readiness() (bool, string) {
 	code, text := n.post("GET", "/readyz", "")
@@ -97,16 +124,11 @@ func (n *node) readiness() (bool, string) {
 func TestFullDiskIsEmptiedOverTheAPI(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, smallDisk(t, 512), "--memory-budget", "128MiB")
-	sessions := 0
-	for ; ; sessions++ {
-		code, text := n.append1MiB(fmt.Sprint("s", sessions))
-		if code == http.StatusInsufficientStorage {
-			break
-		}
-		if code != http.StatusOK || sessions == 512 {
-			t.Fatalf("append %d: %d %s", sessions, code, text)
-		}
+	var names []string
+	for i := range 512 {
+		names = append(names, fmt.Sprint("s", i))
 	}
+	sessions := fillDisk(t, n, len(names), names...)
 	t.Logf("full with %d MiB of sessions", sessions)
 	if ok, why := n.readiness(); ok || !strings.Contains(why, "kept in reserve") {
 		t.Errorf("ready: %v %s", ok, why)
@@ -185,8 +207,9 @@ func TestFullDisksOfACluster(t *testing.T) {
 	leader, _ = byRole(nodes)
 	defer fillUp(t, leader.dataDir(), 512)()
 	leader.until("another node leads", func() bool {
-		now := leader.field("leader", "cluster", "status")
-		return now != "" && now != leader.args[2]
+		r := leader.run("cluster", "status", "--json") // whose exit status is 1 while none leads
+		var now struct{ Leader string }
+		return json.Unmarshal([]byte(r.stdout), &now) == nil && now.Leader != "" && now.Leader != leader.args[2]
 	})
 	for _, n := range nodes {
 		n.ok("append", "a", "y")

@@ -24,7 +24,7 @@ const exitHelp = `Exit status:
   3  the outcome is unknown: the change may or may not have taken place, or
      (cluster checksum) not all states were compared
   4  a condition does not hold (--expect, an id used twice, a session that exists)
-  5  there is no such session (info, expire, fork, rm) or member (cluster
+  5  there is no such session (info, expire, fork, rename, rm) or member (cluster
      remove); other commands find no messages in such a session, and end with 0`
 
 func rootCommand(a *cli.App) *cobra.Command {
@@ -52,6 +52,7 @@ messages, committed on a majority of nodes before a client is told that it was s
 	// Not cobra's own flag: it needs text/template, with which the linker drops no method (8 MB).
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.PlainFlagError(err) })
 	root.Flags().BoolVarP(&showVersion, "version", "v", false, "show the version")
+	a.RegisterContext(root)
 	f := root.PersistentFlags()
 	f.StringVar(&a.Addr, "addr", a.Env("TURNLOG_ADDR", "127.0.0.1:7379"),
 		"RESP addresses of nodes, separated by commas; give several, so that the\ncommand works while a node is down "+

@@ -118,7 +118,7 @@ func TestScriptsCoverCommands(t *testing.T) {
 	}
 	a := &cli.App{Getenv: func(string) string { return "" }}
 	for _, c := range root(a).Commands() {
-		if c.Hidden || slices.Contains([]string{"bench", "cert", "dev", "serve", "verify", "wal"}, c.Name()) {
+		if c.Hidden || slices.Contains([]string{"bench", "cert", "debug", "dev", "serve", "verify", "wal"}, c.Name()) {
 			continue // they have tests of their own
 		}
 		if !slices.Contains(words, c.Name()) {

@@ -38,7 +38,8 @@ func TestUpgradeOfALoadedCluster(t *testing.T) {
 	one := shell{t, c.Nodes[0].RESPAddr} // that knows the others' addresses
 
 	one.fails(cli.ExitFailed, "0 nodes upgraded in this run", "cluster", "upgrade", "--to", to, "--exec", "exit 7")
-	if got := one.ok("cluster", "upgrade"); !strings.HasPrefix(got, "nothing to do: all 3 nodes run version "+testVersion+" already") {
+	if got := one.ok("cluster", "upgrade"); !strings.HasPrefix(got,
+		"nothing to do: all 3 nodes run version "+testVersion+" already") {
 		t.Errorf("where there is nothing to do: %q", got)
 	}
 

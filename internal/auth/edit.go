@@ -184,7 +184,8 @@ func (d *Draft) Save() (err error) {
 	}()
 	if old, statErr := os.Stat(d.path); statErr == nil {
 		if err := giveTo(f, old); err != nil {
-			return errors.Join(fmt.Errorf("the new file cannot be given to the owner of the present one: %w", err), f.Close())
+			return errors.Join(
+				fmt.Errorf("the new file cannot be given to the owner of the present one: %w", err), f.Close())
 		}
 	}
 	_, err = f.Write(text.Bytes())

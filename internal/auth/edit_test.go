@@ -43,6 +43,45 @@ func TestDraftKeepsLimits(t *testing.T) {
 	}
 }
 
+// A user to whom no channel was given hears none, which is not the same as no list of channels.
+func TestDraftKeepsAnEmptyList(t *testing.T) {
+	d, err := Edit(filepath.Join(t.TempDir(), "users.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Add(User{Name: "ann", Right: Read, Namespaces: []string{"0"}, Channels: []string{}},
+		cheap("s")); err != nil {
+		t.Fatal(err)
+	}
+	users, _, err := d.List()
+	if err != nil || users[0].Channels == nil || users[0].MayHear([]string{"0"}, []byte("c")) {
+		t.Errorf("%+v, %v", users, err)
+	}
+}
+
+// A user has no more secrets than can be verified, unless they take the place of those before.
+func TestDraftBoundsSecrets(t *testing.T) {
+	d, err := Edit(filepath.Join(t.TempDir(), "users.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := User{Name: "ann", Right: Read, Namespaces: []string{"0"}}
+	if err := d.Add(u, cheap("s")); err != nil {
+		t.Fatal(err)
+	}
+	for i := range maxSecrets {
+		if err := d.AddSecret("ann", cheap("t"), false); (err == nil) != (i+1 < maxSecrets) {
+			t.Errorf("beside %d secrets: %v", i+1, err)
+		}
+	}
+	if err := d.AddSecret("ann", cheap("t"), true); err != nil {
+		t.Error(err)
+	}
+	if _, secrets, err := d.List(); err != nil || fmt.Sprint(secrets) != "[1]" {
+		t.Errorf("in place of the others: %v, %v", secrets, err)
+	}
+}
+
 // A users file that cannot be read cannot be changed, either.
 func TestEditRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users.yaml")

@@ -46,7 +46,7 @@ type User struct {
 // May reports whether the user has a right, where they have any.
 func (u *User) May(r Right) bool { return u == nil || u.Right >= r }
 
-// MayEnter reports whether the user has to do with a namespace.
+// MayEnter reports whether the user has any right in a namespace.
 func (u *User) MayEnter(namespace string) bool {
 	return u == nil || slices.Contains(u.Namespaces, namespace) || slices.Contains(u.Namespaces, everyNamespace)
 }

@@ -60,7 +60,7 @@ func certKind(a *cli.App, use, short string, kind certs.Kind, days int) *cobra.C
 			name = args[0]
 		}
 		if name != filepath.Base(name) || kind != certs.Authority && name == "ca" {
-			return cli.Usagef("NAME %q: must be that of a file, and not ca", name)
+			return cli.Usagef("NAME %q: must be usable as a file name, and must not be ca", name)
 		}
 		if flags.days < 1 {
 			return cli.Usagef("--days must be positive")

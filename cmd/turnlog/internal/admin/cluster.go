@@ -10,6 +10,6 @@ func clusterCommand(a *cli.App) *cobra.Command {
 	cmd := cli.ParentCommand("cluster", "Show and change the cluster")
 	cmd.AddCommand(clusterStatusCommand(a), clusterHealthCommand(a), clusterChecksumCommand(a),
 		clusterTransferCommand(a), clusterJoinCommand(a), clusterRemoveCommand(a), clusterReplaceCommand(a),
-		clusterUpgradeCommand(a))
+		clusterPromoteCommand(a), clusterDemoteCommand(a), clusterUpgradeCommand(a))
 	return cmd
 }

@@ -1,4 +1,5 @@
-// Package admin has the commands that operate a cluster: its members, users, certificates and logs.
+// Package admin has the commands that operate a cluster: its members, users, certificates and logs, that
+// keep how to connect to it, and that collect what a report of a problem needs.
 package admin
 
 import (
@@ -10,6 +11,7 @@ import (
 // Commands returns them.
 func Commands(a *cli.App) []*cobra.Command {
 	return []*cobra.Command{
-		clusterCommand(a), walCommand(a), userCommand(a), certCommand(a),
+		clusterCommand(a), walCommand(a), userCommand(a), certCommand(a), debugCommand(a),
+		topCommand(a), contextCommand(a),
 	}
 }

@@ -30,26 +30,36 @@ func clusterTransferCommand(a *cli.App) *cobra.Command {
 }
 
 func clusterJoinCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
+	var learner bool
+	cmd := &cobra.Command{
 		Use:   "join ID RAFT-ADDR",
 		Short: "Make a new node a member",
 		Long: `Join makes a running node a member: it receives all data first and votes when it
 has caught up. The node must have been started with --join and an empty data
 directory, under an id that no member has; that of a node that was removed is free
-again.`,
+again.
+
+With --learner it never votes, and no write waits for it: it serves reads, and forwards
+writes to the leader, as any other node. It stays a learner through restarts and changes
+of leader, until promote, or join without --learner, gives it a vote.`,
 		Example: `  turnlog serve --join --node-id n4 --data-dir n4 --raft-addr 127.0.0.1:7411 \
     --resp-addr 127.0.0.1:7409 --http-addr 127.0.0.1:7410
   turnlog cluster join n4 127.0.0.1:7411`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return withLeader(a, func(ctx context.Context, _ *client.Client, leader turn.Node) error {
-				if err := addMember(a, ctx, leader, args[0], args[1]); err != nil {
+				if err := addMember(a, ctx, leader, args[0], args[1], learner); err != nil {
 					return err
+				}
+				if learner {
+					return done(a, "%s is a learner", args[0])
 				}
 				return done(a, "%s is a member", args[0])
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&learner, "learner", false, "it gets no vote: a replica for reads")
+	return cmd
 }
 
 func clusterRemoveCommand(a *cli.App) *cobra.Command {
@@ -70,8 +80,11 @@ func clusterRemoveCommand(a *cli.App) *cobra.Command {
 	}
 }
 
-func addMember(a *cli.App, ctx context.Context, leader turn.Node, id, raftAddr string) error {
-	body := map[string]string{"id": id, "raft_addr": raftAddr}
+func addMember(a *cli.App, ctx context.Context, leader turn.Node, id, raftAddr string, learner bool) error {
+	body := map[string]any{"id": id, "raft_addr": raftAddr}
+	if learner {
+		body["learner"] = true
+	}
 	return admin(a, ctx, leader.HTTPAddr, "POST", "/v1/cluster/nodes", body, nil)
 }
 

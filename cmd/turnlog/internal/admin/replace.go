@@ -13,7 +13,8 @@ import (
 )
 
 func clusterReplaceCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
+	var learner bool
+	cmd := &cobra.Command{
 		Use:   "replace OLD-ID NEW-ID RAFT-ADDR",
 		Short: "Put a new node into the place of a member, with progress",
 		Long: `Replace makes a running node a member, as join does, and then removes another one, as
@@ -22,6 +23,9 @@ RAFT-ADDR already, only the removal is left to do. Neither step is taken
 unless it leaves a majority that can be reached. If the old node leads, it hands over
 first. It need not run: a node that is lost for good is replaced in the same way.
 
+A learner is replaced by a learner. If OLD-ID is removed already, it is not known any more
+which it was: --learner says that it was one.
+
 It may be interrupted and run again: a step that was taken is not taken twice.`,
 		Example: `  turnlog serve --join --node-id n4 --data-dir n4 --raft-addr 127.0.0.1:7411 \
     --resp-addr 127.0.0.1:7409 --http-addr 127.0.0.1:7410
@@ -29,13 +33,15 @@ It may be interrupted and run again: a step that was taken is not taken twice.`,
 		Args: cobra.ExactArgs(3),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if args[0] == args[1] {
-				return cli.Usagef("a node cannot take its own place: give the new node another id")
+				return cli.Usagef("a node cannot replace itself: give the new node another id")
 			}
 			return a.WithClient(func(ctx context.Context, c *client.Client) error {
-				return replacement{a, c, args[0], args[1], args[2]}.run(ctx)
+				return replacement{a, c, args[0], args[1], args[2], learner}.run(ctx)
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&learner, "learner", false, "OLD-ID was a learner, if it is a member no more")
+	return cmd
 }
 
 // replacement puts a new node into the place of an old one.
@@ -43,6 +49,7 @@ type replacement struct {
 	app            *cli.App
 	c              *client.Client
 	old, new, addr string
+	learner        bool // the old node was one, if it is gone
 }
 
 func (r replacement) run(ctx context.Context) error {
@@ -50,9 +57,17 @@ func (r replacement) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, isMember := member(&cl, r.old)
+	o, isMember := member(&cl, r.old)
 	n, joined := member(&cl, r.new)
-	if !isMember && !(joined && n.Voter) {
+	switch {
+	case isMember && o.Voter && r.learner:
+		return turn.Errorf(turn.Invalid, "node %s is a voter: nothing was changed; leave out --learner", r.old)
+	case isMember:
+		r.learner = !o.Voter
+	case joined && !n.Voter && !r.learner:
+		return turn.Errorf(turn.NotFound, "node %s is not a member, so that it is not known whether it had a vote; %s is "+
+			"a learner: give --learner if %s was one, or promote %s", r.old, r.new, r.old, r.new)
+	case !joined:
 		return turn.Errorf(turn.NotFound, "node %s is not a member", r.old)
 	}
 	if joined && n.RaftAddr != r.addr {
@@ -83,7 +98,7 @@ func (r replacement) join(ctx context.Context) error {
 		<-watched
 	}()
 	return atLeader(ctx, r.c, func(leader turn.Node) error {
-		err := addMember(r.app, ctx, leader, r.new, r.addr)
+		err := addMember(r.app, ctx, leader, r.new, r.addr, r.learner)
 		if turn.KindOf(err) == turn.Exists {
 			return nil
 		}

@@ -117,7 +117,15 @@ func freeBytes(n uint64) string {
 // healthLines says how a cluster is: the status, and the reasons.
 func healthLines(c turn.Cluster, h turn.Health, separator string) string {
 	if h.Status == turn.Healthy {
-		return fmt.Sprintf("healthy: %s, leader %s", cli.Plural(len(c.Nodes), "node"), c.Leader)
+		learners := ""
+		switch n := len(c.Nodes) - voters(&c); n {
+		case 0:
+		case 1:
+			learners = ", 1 of them a learner"
+		default:
+			learners = fmt.Sprintf(", %d of them learners", n)
+		}
+		return fmt.Sprintf("healthy: %s%s, leader %s", cli.Plural(len(c.Nodes), "node"), learners, c.Leader)
 	}
 	text := string(h.Status) + ": "
 	if strings.HasPrefix(separator, "\n") {

@@ -201,7 +201,7 @@ func (u *upgrade) until(ctx context.Context, what string, missing func(*turn.Clu
 			u.say("waiting until %s: %s", what, why)
 		case <-tick.C:
 		case <-limit:
-			return cl, fmt.Errorf("waited %s in vain until %s: %s", u.wait, what, why)
+			return cl, fmt.Errorf("gave up after waiting %s until %s: %s", u.wait, what, why)
 		case <-ctx.Done():
 			return cl, fmt.Errorf("interrupted while waiting until %s: %s", what, why)
 		}

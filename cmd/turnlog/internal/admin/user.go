@@ -158,7 +158,7 @@ func askSecret(a *cli.App, name string) (string, error) {
 		}
 	}
 	if string(given[0]) != string(given[1]) {
-		return "", cli.Usagef("the two are not the same; nothing was changed")
+		return "", cli.Usagef("the two secrets differ; nothing was changed")
 	}
 	return string(given[0]), nil
 }

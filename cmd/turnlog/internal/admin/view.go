@@ -29,7 +29,7 @@ type view struct {
 func bestView(a *cli.App) (turn.Cluster, error) {
 	addrs := cli.SplitAddrs(a.Addr)
 	if len(addrs) == 0 {
-		return turn.Cluster{}, cli.Usagef("--addr names no node")
+		return turn.Cluster{}, cli.Usagef("--addr is empty: name at least one node")
 	}
 	views := askAll(a, addrs)
 	if err := oneCluster(views); err != nil {
@@ -60,8 +60,8 @@ func oneCluster(views []view) error {
 		case first.cluster.ID == "":
 			first = v
 		case v.cluster.ID != first.cluster.ID:
-			return cli.Usagef("--addr names nodes of several clusters: %s is of %s, %s of %s", first.addr, first.cluster.ID,
-				v.addr, v.cluster.ID)
+			return cli.Usagef("--addr names nodes of several clusters: %s is of %s, %s of %s",
+				first.addr, first.cluster.ID, v.addr, v.cluster.ID)
 		}
 	}
 	return nil

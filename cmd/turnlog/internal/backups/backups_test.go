@@ -10,7 +10,7 @@ import (
 
 	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
 	"github.com/turnlog/turnlog/internal/backup"
-	"github.com/turnlog/turnlog/raftstore"
+	"github.com/turnlog/turnlog/internal/newcluster"
 )
 
 // What a backup says of itself does not steer the terminal on which it is shown.
@@ -47,7 +47,7 @@ func headOf(t *testing.T, d backup.Description) []byte {
 
 // A recovery from a log that is known to have lost something says so.
 func TestRecoveryTellsWhatIsLost(t *testing.T) {
-	s := raftstore.Survivor{NodeID: "n1", Lost: "entries 7 to 9"}
+	s := newcluster.Survivor{NodeID: "n1", Lost: "entries 7 to 9"}
 	if text := warning(&s); !strings.Contains(text, "node n1 itself has lost entries 7 to 9") {
 		t.Errorf("it says %q", text)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
-	"github.com/turnlog/turnlog/raftstore"
+	"github.com/turnlog/turnlog/internal/newcluster"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -60,7 +60,7 @@ func (r *recovery) run(dir string) (err error) {
 			"--help` says more")
 	}
 	log := slog.New(slog.NewTextHandler(r.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	s, err := raftstore.Survey(dir, log)
+	s, err := newcluster.Survey(dir, log)
 	if err != nil {
 		return cli.Advise(err, "Nothing was recovered. The node must not run, and its directory must be whole.")
 	}
@@ -92,9 +92,9 @@ func (r *recovery) run(dir string) (err error) {
 }
 
 // warning says what a recovery loses.
-func warning(s *raftstore.Survivor) string {
-	text := fmt.Sprintf("turnlog: recovering cluster %s from node %s: its log ends at %v; what came after that is lost\n",
-		s.ClusterID, s.NodeID, s.End)
+func warning(s *newcluster.Survivor) string {
+	text := fmt.Sprintf("turnlog: recovering cluster %s from node %s: its log ends at %v; "+
+		"what came after that is lost\n", s.ClusterID, s.NodeID, s.End)
 	if s.Lost != "" {
 		text += fmt.Sprintf("turnlog: the log of node %s itself has lost %s, which is lost with it\n", s.NodeID, s.Lost)
 	}
@@ -102,7 +102,7 @@ func warning(s *raftstore.Survivor) string {
 }
 
 // show tells what a node has.
-func (r *recovery) show(s *raftstore.Survivor) error {
+func (r *recovery) show(s *newcluster.Survivor) error {
 	if r.JSON {
 		return r.WriteJSON(map[string]any{"data_dir": s.Dir, "node_id": s.NodeID, "cluster_id": s.ClusterID,
 			"term": s.End.Term, "index": s.End.Index, "members": s.Servers, "lost": s.Lost, "recovered": s.LeftFor})

@@ -1,10 +1,10 @@
 package backups
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,99 +23,106 @@ type verified struct {
 }
 
 func verifyCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
-		Use:   "verify (FILE | FOLDER | -)…",
+	at := &location{App: a}
+	cmd := &cobra.Command{
+		Use:   "verify (FILE | FOLDER | s3://BUCKET/PREFIX | -)…",
 		Short: "Read whole backups, and hold every byte against its checksum; needs no node",
 		Long: `Verify reads backups as a restore would: every checksum, every pair of the state, every
 message block. It ends with 1 if one is damaged, cut short, or no backup, and names it; all
-others are still read. Of a folder, it verifies all backups.`,
+others are still read. Of a folder or bucket, it verifies all backups.
+
+` + aboutS3,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			paths, err := expand(args)
+			ctx, stop := cli.Interruptible(context.Background())
+			defer stop()
+			all, err := at.expand(ctx, args)
 			if err != nil {
 				return err
 			}
 			var errs []error
-			for _, path := range paths {
-				if err := verifyOne(a, path); err != nil {
-					errs = append(errs, fmt.Errorf("%s: %w", path, err))
+			for _, o := range all {
+				if err := at.verify(ctx, o); err != nil {
+					errs = append(errs, fmt.Errorf("%s: %w", o.path, err))
 				}
 			}
 			return errors.Join(errs...)
 		},
 	}
+	at.register(cmd)
+	return cmd
 }
 
-// expand replaces folders by the backups in them.
-func expand(args []string) (paths []string, err error) {
+// expand replaces folders and buckets by the backups in them.
+func (l *location) expand(ctx context.Context, args []string) (all []one, err error) {
 	for _, arg := range args {
-		if arg == "-" || !isFolder(arg) {
-			paths = append(paths, arg)
+		if arg == "-" || !isMany(arg) {
+			o, err := l.one(arg)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, o)
 			continue
 		}
-		all, err := backup.List(arg)
+		s, err := l.storage(arg)
 		if err != nil {
 			return nil, err
 		}
-		if len(all) == 0 {
-			return nil, turn.Errorf(turn.NotFound, "the folder %s has no backups", arg)
+		entries, err := backup.List(ctx, s)
+		if err != nil {
+			return nil, err
 		}
-		for _, e := range all {
-			paths = append(paths, e.Path)
+		if len(entries) == 0 {
+			return nil, turn.Errorf(turn.NotFound, "%s has no backups", arg)
+		}
+		for _, e := range entries {
+			all = append(all, one{s, e.Name, e.Path})
 		}
 	}
-	return paths, nil
+	return all, nil
 }
 
-func verifyOne(a *cli.App, path string) error {
-	in, size, err := open(a, path)
+func (l *location) verify(ctx context.Context, o one) error {
+	a := l.App
+	r, err := l.open(ctx, o)
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	counted := cli.NewCountingReader(in)
-	progress := cli.StartProgress(a.Stderr, "verify",
-		cli.ProgressOf{Total: size, At: counted.Count, Unit: "MiB",
-			Items: func() int64 { return counted.Count() >> 20 }})
-	d, s, err := backup.Verify(counted)
+	defer r.Close()
+	progress := l.progress("verify", r)
+	d, s, err := r.Verify()
 	if err != nil {
 		progress.Finish("failed")
 		return err
 	}
-	progress.Finish(fmt.Sprintf("%d MiB", counted.Count()>>20))
+	progress.Finish(fmt.Sprintf("%d MiB", r.Brought()>>20))
 	if a.JSON {
-		return a.WriteJSON(verified{path, d, counted.Count(), s})
+		return a.WriteJSON(verified{o.path, d, r.FileBytes(), s})
 	}
-	_, err = fmt.Fprintf(a.Stdout, "sound: %s: %s\n", path, summary(&d, &s, counted.Count()))
+	_, err = fmt.Fprintf(a.Stdout, "sound: %s: %s\n", o.path, summary(&d, &s, r.FileBytes()))
 	return err
 }
 
-// open opens a backup, and returns its size, 0 if that is not known.
-func open(a *cli.App, path string) (io.ReadCloser, int64, error) {
-	if path == "-" {
-		return io.NopCloser(a.Stdin), 0, nil
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, 0, cli.Usage(err)
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, 0, errors.Join(err, f.Close())
-	}
-	return f, info.Size(), nil
-}
-
 func listCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
-		Use:   "list FOLDER",
-		Short: "List the backups in a folder, oldest first; needs no node",
+	at := &location{App: a}
+	cmd := &cobra.Command{
+		Use:   "list (FOLDER | s3://BUCKET/PREFIX)",
+		Short: "List the backups in a folder or bucket, oldest first; needs no node",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			all, err := backup.List(args[0])
+			ctx, stop := cli.Interruptible(context.Background())
+			defer stop()
+			s, err := at.storage(args[0])
 			if err != nil {
 				return err
 			}
+			all, err := backup.List(ctx, s)
+			if err != nil {
+				return err
+			}
+			slices.SortStableFunc(all, func(a, b backup.Entry) int {
+				return a.Description.Created.Compare(b.Description.Created)
+			})
 			rows := [][]string{{"CREATED", "LOG ENTRY", "CLUSTER", "NODE", "BYTES", "FILE"}}
 			var errs []error
 			for _, e := range all {
@@ -140,4 +147,6 @@ func listCommand(a *cli.App) *cobra.Command {
 			return errors.Join(errs...)
 		},
 	}
+	at.register(cmd)
+	return cmd
 }

@@ -60,7 +60,7 @@ func (ex *exporter) readAll(ctx context.Context, streams chan<- chan []byte) err
 // readSession sends the line of one session. The stream is closed only when the
 // line is complete.
 func (ex *exporter) readSession(ctx context.Context, s turn.Session, stream chan<- []byte) error {
-	buf := jsonl.AppendLineStart(nil, s.Key.Name, s.Metadata)
+	buf := jsonl.AppendLineStart(nil, s.Key.Name, s.Metadata, s.Retention)
 	separate := false
 	for m, err := range ex.c.Session(s.Key.Name).All(ctx, 0) {
 		if err != nil {

@@ -39,7 +39,7 @@ ids, seqs and times of messages, and no metadata. Everything that
 			}
 			if to != "" {
 				if file != "" || zip {
-					return cli.Usagef("--to goes with neither --output nor --gzip")
+					return cli.Usagef("--to cannot be combined with --output or --gzip")
 				}
 				mv.cfg.Workers = ex.workers
 				return mv.exportTo(to, ex.prefix)
@@ -53,7 +53,7 @@ ids, seqs and times of messages, and no metadata. Everything that
 				if err != nil {
 					return err
 				}
-				ex.progress = cli.NewProgress(a.Stderr, "export", 0, out.written.Load)
+				ex.progress = cli.NewProgress(a.Stderr, "export", 0, out.written.Count)
 				err = ex.run(ctx, out)
 				if err = out.finish(err); err != nil {
 					ex.progress.Finish("failed")

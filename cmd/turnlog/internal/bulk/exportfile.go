@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 
 	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
 )
@@ -15,7 +14,7 @@ import (
 // only when it is complete and on disk.
 type output struct {
 	io.Writer
-	written atomic.Int64
+	written cli.Counter
 	buf     *bufio.Writer
 	zip     *gzip.Writer // nil: not compressed
 	temp    *os.File     // nil: standard output
@@ -32,7 +31,7 @@ func createOutput(a *cli.App, name string, zip bool) (*output, error) {
 		}
 		o.temp, under = f, f
 	}
-	o.buf = bufio.NewWriterSize(&countingWriter{under, &o.written}, 256<<10)
+	o.buf = bufio.NewWriterSize(io.MultiWriter(under, &o.written), 256<<10)
 	o.Writer = o.buf
 	if zip {
 		o.zip = gzip.NewWriter(o.buf)
@@ -66,15 +65,4 @@ func (o *output) finish(err error) error {
 		os.Remove(o.temp.Name())
 	}
 	return err
-}
-
-type countingWriter struct {
-	w io.Writer
-	n *atomic.Int64
-}
-
-func (c *countingWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n.Add(int64(n))
-	return n, err
 }

@@ -135,20 +135,6 @@ func (im *importer) dispatch(ctx context.Context, in *bufio.Reader, memory *sema
 	}
 }
 
-// fail notes a failure that concerns one line, and reports whether to go on.
-func (im *importer) fail(err error) bool {
-	im.failed.Add(1)
-	im.mu.Lock()
-	defer im.mu.Unlock()
-	if im.first == nil {
-		im.first = err
-	}
-	if im.keepGoing {
-		im.progress.Report(err)
-	}
-	return im.keepGoing
-}
-
 // outcome adds to the error of an import what was written all the same.
 func (im *importer) outcome(err error) error {
 	added, described := im.added.Load(), im.described.Load()

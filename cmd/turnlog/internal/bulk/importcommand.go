@@ -65,9 +65,9 @@ import is done.`,
 			defer in.Close()
 			return a.WithClient(func(ctx context.Context, c *client.Client) error {
 				im.c = c
-				counted := cli.NewCountingReader(in)
+				var counted cli.Counter
 				im.progress = cli.NewProgress(a.Stderr, "import", size, counted.Count)
-				err := im.run(ctx, counted)
+				err := im.run(ctx, io.TeeReader(in, &counted))
 				im.progress.Finish(im.summary())
 				err = im.outcome(err)
 				if a.JSON {

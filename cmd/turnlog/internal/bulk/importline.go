@@ -48,6 +48,12 @@ func (im *importer) parse(number int, text []byte) (jsonl.Line, error) {
 		}
 		seen[m.ID] = true
 	}
+	if l.Keep != (turn.Retention{}) {
+		op := &turn.Retain{Key: turn.Key{Namespace: turn.DefaultNamespace, Name: l.Session}, Keep: l.Keep}
+		if err := op.Validate(im.limits); err != nil {
+			return l, err
+		}
+	}
 	for b := range batches(l.Messages) {
 		op := &turn.Append{Key: turn.Key{Namespace: turn.DefaultNamespace, Name: l.Session}, Messages: b}
 		if err := op.Validate(im.limits); err != nil {

@@ -29,6 +29,20 @@ func (im *importer) write(ctx context.Context, j job) error {
 	return err
 }
 
+// fail notes a failure that concerns one line, and reports whether to go on.
+func (im *importer) fail(err error) bool {
+	im.failed.Add(1)
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	if im.first == nil {
+		im.first = err
+	}
+	if im.keepGoing {
+		im.progress.Report(err)
+	}
+	return im.keepGoing
+}
+
 func (im *importer) store(ctx context.Context, l jsonl.Line) error {
 	s := im.c.Session(l.Session)
 	todo, err := im.missing(ctx, s, l.Messages)
@@ -37,6 +51,11 @@ func (im *importer) store(ctx context.Context, l jsonl.Line) error {
 	}
 	for b := range batches(todo) {
 		if err := im.append(ctx, s, b); err != nil {
+			return err
+		}
+	}
+	if l.Keep != (turn.Retention{}) {
+		if _, err := s.Retain(ctx, l.Keep); err != nil {
 			return err
 		}
 	}

@@ -105,7 +105,7 @@ func turnlogPlace(a *cli.App) (migrate.Place, error) {
 
 func (m *mover) run(source, target migrate.Place) error {
 	if m.verifyOnly && (m.noVerify || m.cfg.DryRun || m.cfg.Replace) {
-		return cli.Usagef("--verify-only goes with neither --no-verify nor --dry-run nor --replace")
+		return cli.Usagef("--verify-only cannot be combined with --no-verify, --dry-run or --replace")
 	}
 	logging.Disable() // what fails for good is reported in the end
 	m.cfg.Source, m.cfg.Target = source, target

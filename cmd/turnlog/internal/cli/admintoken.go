@@ -43,8 +43,8 @@ func (a *App) sendLocally(client *http.Client, req *http.Request, refused *http.
 func localToken(req *http.Request, file string) (token string, at netip.AddrPort, err error) {
 	host := req.URL.Hostname()
 	if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
-		return "", at, fmt.Errorf("%s may be another machine, and its token is not sent over the network: "+
-			"run the command where the node listens on loopback, or configure users", req.URL.Host)
+		return "", at, fmt.Errorf("%s may be another machine, and the admin token is never sent over the network: "+
+			"run the command on the node's machine, or configure users", req.URL.Host)
 	}
 	if token, at, err = admintoken.Read(file); err != nil {
 		return "", at, err
@@ -53,8 +53,8 @@ func localToken(req *http.Request, file string) (token string, at netip.AddrPort
 		at = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port())
 	}
 	if req.URL.Port() != strconv.Itoa(int(at.Port())) {
-		return "", at, fmt.Errorf("what listens on %s names %s, which is the file of a node that listens on %s",
-			req.URL.Host, file, at)
+		return "", at, fmt.Errorf("the server on %s names the token file %s, which belongs to a node that "+
+			"listens on %s", req.URL.Host, file, at)
 	}
 	return token, at, nil
 }

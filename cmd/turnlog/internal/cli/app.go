@@ -31,7 +31,8 @@ type App struct {
 	JSON         bool
 	Login        login
 
-	started bool // the command line was understood
+	context string // the name in --context
+	started bool   // the command line was understood
 }
 
 // Env returns an environment variable, or otherwise if it is not set.
@@ -69,11 +70,12 @@ func ParentCommand(name, short string) *cobra.Command {
 }
 
 // noteStart makes every command under c note that its command line was
-// understood: errors before are usage errors.
+// understood: errors before are usage errors. Then it knows which context to use.
 func (a *App) noteStart(c *cobra.Command) {
 	if run := c.RunE; run != nil {
 		c.RunE = func(cmd *cobra.Command, args []string) error {
 			a.started = true
+			a.useContext(cmd)
 			return run(cmd, args)
 		}
 	}

@@ -33,6 +33,29 @@ func (f *ExpectFlag) Set(s string) error {
 	return err
 }
 
+// PositiveFlag is a number from 1 on; 0: the flag is not given.
+type PositiveFlag uint64
+
+func (f *PositiveFlag) String() string {
+	if *f == 0 {
+		return ""
+	}
+	return strconv.FormatUint(uint64(*f), 10)
+}
+
+// Set implements pflag.Value.
+func (f *PositiveFlag) Set(s string) error {
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err == nil && n == 0 {
+		err = strconv.ErrRange
+	}
+	*f = PositiveFlag(n)
+	return err
+}
+
+// Type implements pflag.Value.
+func (f *PositiveFlag) Type() string { return "positive" }
+
 // PlainFlagError says what a flag needs where pflag quotes package strconv.
 func PlainFlagError(err error) error {
 	var invalid *pflag.InvalidValueError
@@ -43,6 +66,7 @@ func PlainFlagError(err error) error {
 	needs, ok := map[string]string{
 		"revision": "a revision: a number from 0 on",
 		"uint64":   "a number from 0 on",
+		"positive": "a number from 1 on",
 		"int":      "a number",
 		"int64":    "a number",
 		"duration": "a duration such as 500ms, 90s or 24h",

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"crypto/tls"
 	"fmt"
 	"net/http"
@@ -19,6 +20,9 @@ type login struct {
 	useTLS     bool
 	ca         string
 	cert, key  string
+
+	contextSecret string // kept in the context, of that user
+	contextErr    error  // why the context cannot be used
 }
 
 func (l *login) Register(f *pflag.FlagSet, getenv func(string) string) {
@@ -34,9 +38,12 @@ func (l *login) Register(f *pflag.FlagSet, getenv func(string) string) {
 	f.StringVar(&l.key, "tls-key", "", "PEM file of its key")
 }
 
-// Secret returns the secret; "" if there is none.
+// Secret returns the secret; "" if there is none. The error may be that of the context.
 func (l *login) Secret(getenv func(string) string) (string, error) {
-	secret := getenv("TURNLOG_SECRET")
+	if l.contextErr != nil {
+		return "", l.contextErr
+	}
+	secret := cmp.Or(l.contextSecret, getenv("TURNLOG_SECRET"))
 	if l.secretFile != "" {
 		text, err := os.ReadFile(l.secretFile)
 		if err != nil {

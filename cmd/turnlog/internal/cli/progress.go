@@ -103,21 +103,3 @@ func (p *Progress) Finish(summary string) {
 	}
 	fmt.Fprintf(p.out, "%s: %s\n", p.name, summary)
 }
-
-// CountingReader counts what was read.
-type CountingReader struct {
-	r io.Reader
-	n atomic.Int64
-}
-
-// NewCountingReader counts what is read from r.
-func NewCountingReader(r io.Reader) *CountingReader { return &CountingReader{r: r} }
-
-// Count returns how many bytes were read.
-func (c *CountingReader) Count() int64 { return c.n.Load() }
-
-func (c *CountingReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n.Add(int64(n))
-	return n, err
-}

@@ -15,9 +15,10 @@ import (
 
 // The line format of import and export: one session a line,
 //
-//	{"session":KEY,"metadata":{…},"messages":[…]}
+//	{"session":KEY,"metadata":{…},"retain_messages":N,"messages":[…]}
 //
-// "metadata" only where there is some. A key that is not UTF-8 is written as
+// "metadata" only where there is some, and "retain_messages" or "retain_turns" where the session keeps so many by
+// itself. A key that is not UTF-8 is written as
 // "session_base64", an id as "id_base64", metadata as "metadata_base64" with names and
 // values in base64. Export writes a message as {"seq","time","id","data"|"data_base64"}:
 // "data" is the payload itself, byte for byte, if it is JSON that fits in a
@@ -29,6 +30,7 @@ import (
 type Line struct {
 	Session  string
 	Meta     map[string]string
+	Keep     turn.Retention
 	Messages []turn.NewMessage
 }
 
@@ -39,12 +41,15 @@ func ParseLine(text []byte) (Line, error) {
 		SessionBase64  []byte            `json:"session_base64"`
 		Metadata       map[string]string `json:"metadata"`
 		MetadataBase64 map[string][]byte `json:"metadata_base64"`
+		RetainMessages uint64            `json:"retain_messages"`
+		RetainTurns    uint64            `json:"retain_turns"`
 		Messages       []json.RawMessage `json:"messages"`
 	}
 	if err := unmarshalStrict(text, &raw); err != nil {
 		return Line{}, err
 	}
-	l := Line{Session: string(raw.SessionBase64), Meta: raw.Metadata}
+	l := Line{Session: string(raw.SessionBase64), Meta: raw.Metadata,
+		Keep: turn.Retention{Messages: raw.RetainMessages, Turns: raw.RetainTurns}}
 	switch {
 	case raw.Session != nil && raw.SessionBase64 != nil:
 		return Line{}, errors.New("both session and session_base64 are given")
@@ -186,10 +191,16 @@ func standsInLine(data []byte) bool {
 }
 
 // AppendLineStart appends a line up to its first message.
-func AppendLineStart(dst []byte, key string, meta map[string]string) []byte {
+func AppendLineStart(dst []byte, key string, meta map[string]string, keep turn.Retention) []byte {
 	dst = AppendText(append(dst, '{'), "session", key)
 	if len(meta) > 0 {
 		dst = appendMeta(append(dst, ','), meta)
+	}
+	if keep.Messages > 0 {
+		dst = strconv.AppendUint(append(dst, `,"retain_messages":`...), keep.Messages, 10)
+	}
+	if keep.Turns > 0 {
+		dst = strconv.AppendUint(append(dst, `,"retain_turns":`...), keep.Turns, 10)
 	}
 	return append(dst, `,"messages":[`...)
 }

@@ -77,7 +77,7 @@ func FuzzMessageRoundTrip(f *testing.F) {
 		if key == "" {
 			t.Skip()
 		}
-		text := AppendLineStart(nil, key, map[string]string{"k": key, id: "v"})
+		text := AppendLineStart(nil, key, map[string]string{"k": key, id: "v"}, turn.Retention{})
 		text = AppendMessage(text, &turn.Message{Seq: 7, Time: -1, ID: id, Data: data})
 		text = append(text, "]}"...)
 		if bytes.ContainsAny(text, "\r\n") {

@@ -12,7 +12,7 @@ func Commands(a *cli.App) []*cobra.Command {
 	return []*cobra.Command{
 		appendCommand(a), readCommand(a), tailCommand(a), sessionsCommand(a), infoCommand(a),
 		metaCommand(a), hashCommand(a), editCommand(a), removeCommand(a), popCommand(a), trimCommand(a),
-		clearCommand(a), expireCommand(a),
-		forkCommand(a), rmCommand(a),
+		clearCommand(a), expireCommand(a), retainCommand(a),
+		forkCommand(a), renameCommand(a), rmCommand(a),
 	}
 }

@@ -22,10 +22,8 @@ func forkCommand(a *cli.App) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.WithSession(args[0], func(ctx context.Context, s client.Session) error {
 				r, err := expect.On(s).Fork(ctx, args[1], at)
-				if err != nil {
-					return err
-				}
-				return writeOutcome(a, cli.Written{First: r.First, Last: r.Last, Revision: r.Revision, Count: &r.Count},
+				return writeOutcome(a, err,
+					cli.Written{First: r.First, Last: r.Last, Revision: r.Revision, Count: &r.Count},
 					"%d messages, revision %d", r.Count, r.Revision)
 			})
 		},

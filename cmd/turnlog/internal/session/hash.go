@@ -46,7 +46,7 @@ func hashGetCommand(a *cli.App) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			names := args[1:]
 			if raw && len(names) != 1 {
-				return cli.Usagef("--raw writes one field: name it")
+				return cli.Usagef("--raw writes a single field: give its name")
 			}
 			return a.WithClient(func(ctx context.Context, c *client.Client) error {
 				fields, err := hashFields(ctx, c.Hash(args[0]), names)
@@ -110,10 +110,7 @@ func hashSetCommand(a *cli.App) *cobra.Command {
 			}
 			return a.WithClient(func(ctx context.Context, c *client.Client) error {
 				r, err := c.Hash(args[0]).Set(ctx, fields...)
-				if err != nil {
-					return err
-				}
-				return writeOutcome(a, cli.Written{Revision: r.Revision, Duplicate: &r.Duplicate},
+				return writeOutcome(a, err, cli.Written{Revision: r.Revision, Duplicate: &r.Duplicate},
 					"%d new, revision %d", r.Number, r.Revision)
 			})
 		},
@@ -169,10 +166,7 @@ func hashUnsetCommand(a *cli.App) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.WithClient(func(ctx context.Context, c *client.Client) error {
 				r, err := c.Hash(args[0]).Remove(ctx, args[1:]...)
-				if err != nil {
-					return err
-				}
-				return writeOutcome(a, cli.Written{Revision: r.Revision, Removed: &r.Removed},
+				return writeOutcome(a, err, cli.Written{Revision: r.Revision, Removed: &r.Removed},
 					"%d removed, revision %d", r.Removed, r.Revision)
 			})
 		},

@@ -45,10 +45,7 @@ reads it from standard input.`,
 			}
 			return a.WithSession(args[0], func(ctx context.Context, s client.Session) error {
 				r, err := expect.On(s).Edit(ctx, message.ref, payload[0])
-				if err != nil {
-					return err
-				}
-				return writeOutcome(a, cli.Written{Seq: r.First, Revision: r.Revision, Count: &r.Count},
+				return writeOutcome(a, err, cli.Written{Seq: r.First, Revision: r.Revision, Count: &r.Count},
 					"seq %d, revision %d", r.First, r.Revision)
 			})
 		},
@@ -75,10 +72,7 @@ bring it back. A message that is not there is no error. To delete a session, use
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.WithSession(args[0], func(ctx context.Context, s client.Session) error {
 				r, err := expect.On(s).Remove(ctx, message.ref)
-				if err != nil {
-					return err
-				}
-				return writeOutcome(a, cli.Written{Revision: r.Revision, Count: &r.Count, Removed: &r.Removed},
+				return writeOutcome(a, err, cli.Written{Revision: r.Revision, Count: &r.Count, Removed: &r.Removed},
 					"%d removed, %d kept, revision %d", r.Removed, r.Count, r.Revision)
 			})
 		},

@@ -36,10 +36,7 @@ func metaCommand(a *cli.App) *cobra.Command {
 					return showMeta(a, ctx, s)
 				}
 				r, err := expect.On(s).SetMetadata(ctx, set, unset...)
-				if err != nil {
-					return err
-				}
-				return writeOutcome(a, cli.Written{Revision: r.Revision}, "revision %d", r.Revision)
+				return writeOutcome(a, err, cli.Written{Revision: r.Revision}, "revision %d", r.Revision)
 			})
 		},
 	}
@@ -79,11 +76,14 @@ func showMeta(a *cli.App, ctx context.Context, s client.Session) error {
 	return a.Table(rows)
 }
 
-// writeOutcome says what a write did: o to programs, the sentence to people.
-func writeOutcome(a *cli.App, o cli.Written, format string, args ...any) error {
+// writeOutcome says what a write did, unless it failed: o to programs, the sentence to people.
+func writeOutcome(a *cli.App, err error, o cli.Written, format string, args ...any) error {
+	if err != nil {
+		return err
+	}
 	if a.JSON {
 		return a.WriteJSON(o)
 	}
-	_, err := fmt.Fprintf(a.Stdout, format+"\n", args...)
+	_, err = fmt.Fprintf(a.Stdout, format+"\n", args...)
 	return err
 }

@@ -89,7 +89,7 @@ func (f *readFlags) query(cmd *cobra.Command) (turn.Read, error) {
 	case cmd.Flags().Changed("before"):
 		q.From, q.Seq, q.Limit = turn.FromBefore, f.before, f.limit
 	case f.limit != 0:
-		return q, cli.Usagef("--limit goes with --after or --before; use --last")
+		return q, cli.Usagef("--limit needs --after or --before; for the newest messages use --last")
 	}
 	return q, nil
 }

@@ -32,7 +32,7 @@ func rmCommand(a *cli.App) *cobra.Command {
 				return cli.Usagef("--prefix %q deletes every session whose key has this prefix; add --yes to do it",
 					prefix)
 			case expect.Revision != nil && len(args) != 1:
-				return cli.Usagef("--expect goes with a single key")
+				return cli.Usagef("--expect can be used with a single key only")
 			}
 			return a.WithClient(func(ctx context.Context, c *client.Client) error {
 				if byPrefix {

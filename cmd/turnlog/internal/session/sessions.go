@@ -29,12 +29,16 @@ type sessionJSON struct {
 	ExpiresAt int64             `json:"expires_at,omitempty"`
 	SlideMS   int64             `json:"slide_ms,omitempty"`
 	Metadata  map[string]string `json:"metadata,omitempty"`
+
+	RetainMessages uint64 `json:"retain_messages,omitempty"`
+	RetainTurns    uint64 `json:"retain_turns,omitempty"`
 }
 
 func toJSON(s turn.Session) sessionJSON {
 	out := sessionJSON{
 		Count: s.Count, Bytes: s.Bytes, First: s.First, Last: s.Last, Revision: s.Revision,
 		Created: s.Created, Updated: s.Updated, ExpiresAt: s.ExpiresAt, SlideMS: s.Slide, Metadata: s.Metadata,
+		RetainMessages: s.Retention.Messages, RetainTurns: s.Retention.Turns,
 	}
 	if utf8.ValidString(s.Key.Name) {
 		out.Key = &s.Key.Name
@@ -179,6 +183,9 @@ func writeInfo(a *cli.App, s turn.Session) error {
 		{"created", cli.When(s.Created)},
 		{"updated", cli.When(s.Updated)},
 		{"expires", expires},
+	}
+	if k := s.Retention; k != (turn.Retention{}) {
+		rows = append(rows, []string{"keeps", kept(k)})
 	}
 	for _, k := range sortedKeys(s.Metadata) {
 		rows = append(rows, []string{"meta " + cli.Printable([]byte(k)), cli.Printable([]byte(s.Metadata[k]))})

@@ -29,10 +29,7 @@ func trimCommand(a *cli.App) *cobra.Command {
 				} else {
 					r, err = expect.On(s).TrimBefore(ctx, before)
 				}
-				if err != nil {
-					return err
-				}
-				return writeOutcome(a, cli.Written{Revision: r.Revision, Count: &r.Count, Removed: &r.Removed},
+				return writeOutcome(a, err, cli.Written{Revision: r.Revision, Count: &r.Count, Removed: &r.Removed},
 					"%d removed, %d kept, revision %d", r.Removed, r.Count, r.Revision)
 			})
 		},
@@ -54,10 +51,7 @@ func clearCommand(a *cli.App) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.WithSession(args[0], func(ctx context.Context, s client.Session) error {
 				r, err := expect.On(s).Clear(ctx)
-				if err != nil {
-					return err
-				}
-				return writeOutcome(a, cli.Written{Revision: r.Revision, Removed: &r.Removed},
+				return writeOutcome(a, err, cli.Written{Revision: r.Revision, Removed: &r.Removed},
 					"%d removed, revision %d",
 					r.Removed, r.Revision)
 			})

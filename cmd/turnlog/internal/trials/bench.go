@@ -49,7 +49,7 @@ goals of the project. Trials that are named beside it follow.`,
 			trials, workloads := findTrials(args)
 			switch {
 			case len(trials) > 0 && len(workloads) > 0:
-				return cli.Usagef("%s is a trial, %q is none; run them one after the other", trials[0].Name,
+				return cli.Usagef("%s is a trial and %q is a workload; run them one after the other", trials[0].Name,
 					workloads[0])
 			case f.standard.on && len(workloads) > 0:
 				return cli.Usagef("--standard has its own workloads; leave out %q", workloads)
@@ -60,6 +60,8 @@ goals of the project. Trials that are named beside it follow.`,
 		},
 	}
 	f.register(cmd)
+	f.standard.register(cmd.Flags())
+	f.trials.register(cmd.Flags())
 	return cmd
 }
 
@@ -157,6 +159,9 @@ func benchProfiles(a *cli.App, ctx context.Context, f *benchFlags, workloads []b
 func benchTargetsOf(a *cli.App, f *benchFlags) ([]target.Target, error) {
 	url := f.target
 	if url == "" {
+		if err := a.ContextErr(); err != nil {
+			return nil, err
+		}
 		url = "turnlog://" + a.Addr + "/" + a.Namespace
 	}
 	t, err := target.Parse(url)

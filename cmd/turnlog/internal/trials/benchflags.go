@@ -48,8 +48,6 @@ func (f *benchFlags) register(cmd *cobra.Command) {
 			"target has TLS")
 	fs.StringSliceVar(&f.profiles, "pprof-addrs", nil,
 		"--pprof-addr of the target's nodes: after each measurement, tell where they spend processor time")
-	f.standard.register(fs)
-	f.trials.register(fs)
 }
 
 func (f *benchFlags) check() error {

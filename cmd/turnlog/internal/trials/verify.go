@@ -96,14 +96,6 @@ func verifyCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-func gateNames() string {
-	names := make([]string, len(contract.Gates))
-	for i, g := range contract.Gates {
-		names[i] = string(g)
-	}
-	return strings.Join(names, ", ")
-}
-
 func (v *verifier) listCases() error {
 	if v.JSON {
 		var out []report.CaseJSON

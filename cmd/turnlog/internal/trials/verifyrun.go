@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -191,4 +192,12 @@ func (v *verifier) writeJUnit(o *report.Outcome) error {
 		return err
 	}
 	return f.Close()
+}
+
+func gateNames() string {
+	names := make([]string, len(contract.Gates))
+	for i, g := range contract.Gates {
+		names[i] = string(g)
+	}
+	return strings.Join(names, ", ")
 }

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// connecting runs a command line in which nothing but the context is given, and returns what it would connect with.
+func connecting(t *testing.T, env map[string]string, args ...string) (a *App, secret string, err error) {
+	t.Helper()
+	a = &App{Getenv: func(name string) string { return env[name] }, Stderr: os.Stderr}
+	root := &cobra.Command{Use: "turnlog", RunE: func(*cobra.Command, []string) error {
+		secret, err = a.Login.Secret(a.Getenv)
+		return nil
+	}}
+	root.PersistentFlags().StringVar(&a.Addr, "addr", a.Env("TURNLOG_ADDR", "127.0.0.1:7379"), "")
+	root.PersistentFlags().StringVar(&a.Namespace, "namespace", a.Env("TURNLOG_NAMESPACE", "0"), "")
+	a.RegisterContext(root)
+	a.Login.Register(root.PersistentFlags(), a.Getenv)
+	if status := a.Execute(root, args); status != ExitOK {
+		t.Fatalf("%q: status %d", args, status)
+	}
+	return a, secret, err
+}
+
+func TestSecretsOfContextsGoWithTheirUser(t *testing.T) {
+	env := map[string]string{"XDG_CONFIG_HOME": t.TempDir()}
+	contexts, err := (&App{Getenv: func(name string) string { return env[name] }}).Contexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := contexts.Save("prod", Context{User: "ops", Secret: "of ops", TLSCert: "c", TLSKey: "k"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := contexts.Select("prod"); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		args      []string
+		secret    string // TURNLOG_SECRET
+		want      string
+		cert, key string
+	}{
+		"context alone":      {nil, "", "of ops", "c", "k"},
+		"environment":        {nil, "other", "other", "c", "k"},
+		"same user":          {[]string{"--user", "ops"}, "", "of ops", "c", "k"},
+		"another user":       {[]string{"--user", "me"}, "mine", "mine", "c", "k"},
+		"no context":         {[]string{"--context", "none"}, "", "", "", ""},
+		"half a certificate": {[]string{"--tls-cert", "mine"}, "", "of ops", "mine", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env["TURNLOG_SECRET"] = c.secret
+			a, secret, err := connecting(t, env, c.args...)
+			if err != nil || secret != c.want || a.Login.cert != c.cert || a.Login.key != c.key {
+				t.Errorf("secret %q, certificate %q, key %q, %v", secret, a.Login.cert, a.Login.key, err)
+			}
+		})
+	}
+	env["TURNLOG_SECRET"] = ""
+	if _, secret, err := connecting(t, env, "--user", "me"); !IsUsage(err) || secret != "" {
+		t.Errorf("another user without a secret: %q, %v", secret, err)
+	}
+}
+
+func TestContextsAreForTheirUserOnly(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files have no modes")
+	}
+	contexts := Contexts{filepath.Join(t.TempDir(), "turnlog")}
+	if err := contexts.Save("prod", Context{Secret: "s"}); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]os.FileMode{contexts.file("prod"): 0o600, contexts.dir: 0o700,
+		filepath.Dir(contexts.file("prod")): 0o700} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v", path, info.Mode(), err)
+		}
+	}
+	if err := os.Chmod(contexts.file("prod"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if x, err := contexts.Load("prod"); !IsUsage(err) {
+		t.Errorf("a secret that others can read: %+v, %v", x, err)
+	}
+}
