@@ -8,16 +8,19 @@ import (
 	"strings"
 )
 
-func clearSession(p *probe) error {
+// removalProbe removes messages.
+type removalProbe struct{ *probe }
+
+func clearSession(p removalProbe) error {
 	return p.removal(func(ctx context.Context, s string) error { return p.store.Clear(ctx, s) })
 }
 
-func deleteSession(p *probe) error {
+func deleteSession(p removalProbe) error {
 	return p.removal(func(ctx context.Context, s string) error { return p.store.(Deleter).Delete(ctx, s) })
 }
 
 // removal checks a way to empty a session.
-func (p *probe) removal(remove func(ctx context.Context, session string) error) error {
+func (p removalProbe) removal(remove func(ctx context.Context, session string) error) error {
 	s := p.session("a")
 	other, err := p.open()
 	if err != nil {

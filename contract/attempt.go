@@ -69,7 +69,7 @@ func isLate(err error) bool {
 func (r *run) attempt(ctx context.Context, c Case, number int) error {
 	p := newProbe(r, c, number)
 	limit := c.bound(r.Timeout)
-	ctx, cancel := p.openings.bound(ctx, limit, fmt.Errorf("%w: the case did not end within %s", errLate, limit))
+	ctx, cancel := p.openings.Bound(ctx, limit, fmt.Errorf("%w: the case did not end within %s", errLate, limit))
 	defer cancel()
 	p.ctx = ctx
 	done := make(chan error, 1)

@@ -21,6 +21,7 @@ const (
 	CanTransact   Capability = "transactions"   // Transactor
 	CanEdit       Capability = "edits"          // Editor
 	CanLabel      Capability = "labels"         // Labeller
+	CanRetain     Capability = "retention"      // Retainer
 	HasIDs        Capability = "ids"            // Claims.IDs
 	HasLateIDs    Capability = "late ids"       // Claims.LateIDs
 	HasBytes      Capability = "bytes"          // Claims.Bytes
@@ -54,6 +55,7 @@ var methods = map[Capability]func(s Store) bool{
 	CanTransact:   func(s Store) bool { _, ok := s.(Transactor); return ok },
 	CanEdit:       func(s Store) bool { _, ok := s.(Editor); return ok },
 	CanLabel:      func(s Store) bool { _, ok := s.(Labeller); return ok },
+	CanRetain:     func(s Store) bool { _, ok := s.(Retainer); return ok },
 	CanNamespace:  func(s Store) bool { _, ok := s.(Namespacer); return ok },
 }
 

@@ -25,7 +25,7 @@ const (
 // Gates are all gates, in the order in which they are run.
 var Gates = [...]Gate{Sequential, Concurrency, Isolation, Edges, Faults, Restarts, Retry, Conflict}
 
-// Incident is a published way of losing a conversation.
+// Incident is a published way in which conversations were lost.
 type Incident string
 
 const (
@@ -45,7 +45,7 @@ var Incidents = map[Incident]string{
 	I5: "asynchronous services: two requests of one user read the same history, both save, the last one wins",
 }
 
-// Case is one thing that is proved.
+// Case is one property that is tested.
 type Case struct {
 	Name     string // unique within its gate
 	Gate     Gate
@@ -75,7 +75,7 @@ func (c *Case) bound(limit time.Duration) time.Duration {
 	return limit
 }
 
-// ID is gate/name.
+// ID returns gate/name.
 func (c *Case) ID() string { return string(c.Gate) + "/" + c.Name }
 
 // Cases returns every case, gate by gate.
@@ -85,13 +85,13 @@ func Cases() []Case {
 		gate  Gate
 		cases []Case
 	}{
-		{Sequential, slices.Concat(sequentialCases, stateCases, metadataCases, editingCases, labelCases)},
-		{Concurrency, slices.Concat(concurrencyCases, metadataRaces, labelRaces)},
+		{Sequential, slices.Concat(sequentialCases, stateCases, metadataCases, editingCases, labelCases, retentionCases)},
+		{Concurrency, slices.Concat(concurrencyCases, metadataRaces, labelRaces, retentionRaces)},
 		{Isolation, isolationCases},
 		{Edges, slices.Concat(edgeCases, expiryCases)},
 		{Faults, faultCases},
 		{Restarts, restartCases},
-		{Retry, slices.Concat(retryCases, editingRetries)},
+		{Retry, slices.Concat(retryCases, editingRetries, retentionRetries)},
 		{Conflict, slices.Concat(conflictCases, transactionCases)},
 	} {
 		for _, c := range group.cases {
@@ -118,4 +118,10 @@ func (c *Case) matches(pattern string) bool {
 	}
 	ok, err := path.Match(pattern, subject)
 	return err == nil && ok
+}
+
+// probing makes a case of one that takes the probe of its subject, which has the steps that only its cases
+// take.
+func probing[P ~struct{ *probe }](run func(P) error) func(*probe) error {
+	return func(p *probe) error { return run(P{p}) }
 }

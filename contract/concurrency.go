@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"github.com/turnlog/turnlog/contract/internal/clock"
 )
 
 var concurrencyCases = []Case{
@@ -12,7 +14,7 @@ var concurrencyCases = []Case{
 		Proves: "Many goroutines that save to one session through one handle lose nothing."},
 	{Name: "many-handles", Incident: I1, run: manyHandles,
 		Proves: "Many workers, each with its own handle, that save to one session lose nothing."},
-	{Name: "processes", Incident: I1, Needs: []Capability{HasProcesses}, run: manyProcesses,
+	{Name: "processes", Incident: I1, Needs: []Capability{HasProcesses}, run: probing(manyProcesses),
 		Proves: "Several processes that save to one session lose nothing."},
 	{Name: "first-turn", Incident: I1, run: firstTurn,
 		Proves: "Workers that all save the first turn of new sessions lose none."},
@@ -20,7 +22,7 @@ var concurrencyCases = []Case{
 		Proves: "The messages of one turn stay next to each other, also while others are saving."},
 	{Name: "many-sessions", Incident: I2, run: manySessions,
 		Proves: "Writers to many sessions at once through one handle reach their own session only."},
-	{Name: "growing", Incident: I5, run: growing,
+	{Name: "growing", Incident: I5, run: probing(growing),
 		Proves: "A reader sees whole turns while others save, and never fewer than before."},
 	{Name: "own-writes", Incident: I5, run: ownWrites,
 		Proves: "Every worker sees its own turns in the very next load, whatever the others do."},
@@ -34,12 +36,15 @@ var concurrencyCases = []Case{
 		Proves: "Trimming to a number that is never exceeded removes nothing, also among saves."},
 	{Name: "pop-once", Incident: I3, Needs: []Capability{CanPop}, run: popOnce,
 		Proves: "Workers that pop at once get every message exactly once."},
-	{Name: "linearizable", Incident: I5, Needs: []Capability{HasLinear}, run: linearizable,
+	{Name: "linearizable", Incident: I5, Needs: []Capability{HasLinear}, run: probing(linearizable),
 		Proves: "There is one order of all saves and loads that explains every answer."},
 	{Name: "linearizable-processes", Incident: I5, Needs: []Capability{HasLinear, HasProcesses},
-		run:    linearizableProcesses,
+		run:    probing(linearizableProcesses),
 		Proves: "The same, among several processes."},
 }
+
+// orderProbe looks for one order of all calls.
+type orderProbe struct{ *probe }
 
 func oneHandle(p *probe) error {
 	s := p.session("a")
@@ -57,7 +62,7 @@ func manyHandles(p *probe) error {
 	return p.verify(p.store, s)
 }
 
-func manyProcesses(p *probe) error {
+func manyProcesses(p processProbe) error {
 	s := p.session("a")
 	if err := p.processes(p.ctx, p.crew(s, p.Turns, 2)); err != nil {
 		return err
@@ -104,7 +109,7 @@ func manySessions(p *probe) error {
 }
 
 // growing reads through a handle of its own as long as others save.
-func growing(p *probe) error {
+func growing(p orderProbe) error {
 	s := p.session("a")
 	reader, err := p.open()
 	if err != nil {
@@ -124,7 +129,7 @@ func growing(p *probe) error {
 	return p.verify(p.store, s)
 }
 
-func (p *probe) watchGrowth(reader Store, session string, busy *atomic.Bool) error {
+func (p orderProbe) watchGrowth(reader Store, session string, busy *atomic.Bool) error {
 	var before []Message
 	for busy.Load() {
 		ms, err := p.load(reader, session)
@@ -199,7 +204,7 @@ func asyncBurst(p *probe) error {
 	begun := make([]event, n)
 	for i := range n {
 		k := turnKey{1 + i%p.Writers, 1 + i/p.Writers}
-		begun[i] = event{Op: opAdd, Session: s, Key: k, Parts: 2, Start: now()}
+		begun[i] = event{Op: opAdd, Session: s, Key: k, Parts: 2, Start: clock.Now()}
 		outcomes[i] = p.store.(AsyncAdder).AddAsync(ctx, s, p.turn(s, k.Writer, k.Turn, 2)...)
 	}
 	for i, c := range outcomes {
@@ -213,16 +218,16 @@ func asyncBurst(p *probe) error {
 	return p.verify(p.store, s)
 }
 
-func linearizable(p *probe) error {
+func linearizable(p orderProbe) error {
 	return p.linear(func(as []assignment) error { return p.work(p.ctx, nil, as) })
 }
 
-func linearizableProcesses(p *probe) error {
-	return p.linear(func(as []assignment) error { return p.processes(p.ctx, as) })
+func linearizableProcesses(p orderProbe) error {
+	return p.linear(func(as []assignment) error { return processProbe(p).processes(p.ctx, as) })
 }
 
 // linear has a crew save and load, and looks for the order.
-func (p *probe) linear(work func([]assignment) error) error {
+func (p orderProbe) linear(work func([]assignment) error) error {
 	s := p.session("a")
 	as := p.crew(s, max(1, p.Turns/2), 1)
 	for i := range as {
@@ -236,13 +241,13 @@ func (p *probe) linear(work func([]assignment) error) error {
 }
 
 // oneOrder loads a session when all writers have ended, and checks its history.
-func (p *probe) oneOrder(s Store, session string) error {
-	last := event{Op: opLoad, Session: session, Outcome: saved, Start: now()}
+func (p orderProbe) oneOrder(s Store, session string) error {
+	last := event{Op: opLoad, Session: session, Outcome: saved, Start: clock.Now()}
 	ms, err := p.load(s, session)
 	if err != nil {
 		return err
 	}
-	last.Seen, last.End = turnsOf(ms), now()
+	last.Seen, last.End = turnsOf(ms), clock.Now()
 	p.history.record(last)
 	if err := p.check(session, ms, audit{}); err != nil {
 		return err

@@ -6,51 +6,57 @@ import (
 	"fmt"
 	"strconv"
 	"sync/atomic"
+
+	"github.com/turnlog/turnlog/contract/internal/clock"
 )
 
 var conflictCases = []Case{
-	{Name: "current-version", Incident: I5, Needs: []Capability{CanCondition}, run: currentVersion,
+	{Name: "current-version", Incident: I5, Needs: []Capability{CanCondition}, run: probing(currentVersion),
 		Proves: "An append upon the state that was read last is accepted, time after time."},
-	{Name: "stale-version", Incident: I5, Needs: []Capability{CanCondition}, run: staleVersion,
+	{Name: "stale-version", Incident: I5, Needs: []Capability{CanCondition}, run: probing(staleVersion),
 		Proves: "An append upon a state that has changed is a conflict, and writes nothing."},
-	{Name: "two-requests", Incident: I5, Needs: []Capability{CanCondition}, run: twoRequests,
+	{Name: "two-requests", Incident: I5, Needs: []Capability{CanCondition}, run: probing(twoRequests),
 		Proves: "Of two requests that read the same history, one learns that it moved on."},
-	{Name: "one-winner", Incident: I5, Needs: []Capability{CanCondition}, run: oneWinner,
+	{Name: "one-winner", Incident: I5, Needs: []Capability{CanCondition}, run: probing(oneWinner),
 		Proves: "Of many conditional appends upon the same state, exactly one succeeds."},
-	{Name: "one-founder", Incident: I5, Needs: []Capability{CanCondition}, run: oneFounder,
+	{Name: "one-founder", Incident: I5, Needs: []Capability{CanCondition}, run: probing(oneFounder),
 		Proves: "Of many that begin a session which does not exist, exactly one succeeds."},
-	{Name: "counter", Incident: I1, Needs: []Capability{CanCondition}, run: counter,
+	{Name: "counter", Incident: I1, Needs: []Capability{CanCondition}, run: probing(counter),
 		Proves: "Read-modify-write under conditions counts right, however many count."},
-	{Name: "clear-changes", Incident: I5, Needs: []Capability{CanCondition}, run: clearChanges,
+	{Name: "clear-changes", Incident: I5, Needs: []Capability{CanCondition}, run: probing(clearChanges),
 		Proves: "A session that was cleared and refilled with the same words is another state."},
-	{Name: "other-session", Incident: I2, Needs: []Capability{CanCondition}, run: otherSessionMoves,
+	{Name: "other-session", Incident: I2, Needs: []Capability{CanCondition}, run: probing(otherSessionMoves),
 		Proves: "A write to one session is no conflict in another."},
-	{Name: "retried-winner", Incident: I5, Needs: []Capability{CanCondition, HasIDs}, run: retriedWinner,
+	{Name: "retried-winner", Incident: I5, Needs: []Capability{CanCondition, HasIDs}, run: probing(retriedWinner),
 		Proves: "Who won and did not hear of it succeeds when asking again, instead of losing to itself."},
-	{Name: "processes", Incident: I5, Needs: []Capability{CanCondition, HasProcesses}, run: conditionalProcesses,
+	{Name: "processes", Incident: I5, Needs: []Capability{CanCondition, HasProcesses},
+		run:    probing(conditionalProcesses),
 		Proves: "Several processes that append upon what they read lose nothing and overwrite nothing."},
-	{Name: "linearizable", Incident: I5, Needs: []Capability{CanCondition, HasLinear}, run: linearizable,
+	{Name: "linearizable", Incident: I5, Needs: []Capability{CanCondition, HasLinear}, run: probing(linearizable),
 		Proves: "There is one order that explains every accepted and every refused condition."},
 }
 
-func (p *probe) version(s Store, session string) ([]Message, string, error) {
+// conflictProbe saves upon a version of a session.
+type conflictProbe struct{ *probe }
+
+func (p conflictProbe) version(s Store, session string) ([]Message, string, error) {
 	ctx, cancel := p.op()
 	defer cancel()
 	return s.(Conditional).LoadVersion(ctx, session)
 }
 
 // addIf is a noted conditional add.
-func (p *probe) addIf(s Store, session, version string, writer, turn int) error {
+func (p conflictProbe) addIf(s Store, session, version string, writer, turn int) error {
 	ctx, cancel := p.op()
 	defer cancel()
-	e := event{Op: opAddIf, Session: session, Key: turnKey{writer, turn}, Parts: 2, Start: now()}
+	e := event{Op: opAddIf, Session: session, Key: turnKey{writer, turn}, Parts: 2, Start: clock.Now()}
 	err := s.(Conditional).AddIf(ctx, session, version, p.turn(session, writer, turn, 2)...)
 	e.finish(err)
 	p.history.record(e)
 	return err
 }
 
-func currentVersion(p *probe) error {
+func currentVersion(p conflictProbe) error {
 	s := p.session("a")
 	for i := range p.Turns {
 		_, v, err := p.version(p.store, s)
@@ -64,7 +70,7 @@ func currentVersion(p *probe) error {
 	return p.verifyWhole(p.store, s)
 }
 
-func staleVersion(p *probe) error {
+func staleVersion(p conflictProbe) error {
 	s := p.session("a")
 	if err := p.fill(p.store, s, 1); err != nil {
 		return err
@@ -84,7 +90,7 @@ func staleVersion(p *probe) error {
 }
 
 // refusedUpon looks that nothing can be added upon an old version.
-func (p *probe) refusedUpon(session, old string) error {
+func (p conflictProbe) refusedUpon(session, old string) error {
 	err := p.addIf(p.store, session, old, 3, 1)
 	if verr := p.verifyWhole(p.store, session); verr != nil {
 		return verr
@@ -96,7 +102,7 @@ func (p *probe) refusedUpon(session, old string) error {
 }
 
 // twoRequests is incident I5: one user, two tabs.
-func twoRequests(p *probe) error {
+func twoRequests(p conflictProbe) error {
 	s := p.session("a")
 	if err := p.fill(p.store, s, 1); err != nil {
 		return err
@@ -119,7 +125,7 @@ func twoRequests(p *probe) error {
 	return p.refusedUpon(s, first)
 }
 
-func oneWinner(p *probe) error {
+func oneWinner(p conflictProbe) error {
 	s := p.session("a")
 	for round := range max(1, p.Turns/3) {
 		if err := p.oneOf(s, round+1); err != nil {
@@ -129,7 +135,7 @@ func oneWinner(p *probe) error {
 	return p.verifyWhole(p.store, s)
 }
 
-func oneFounder(p *probe) error {
+func oneFounder(p conflictProbe) error {
 	for i := range max(1, p.Turns/3) {
 		s := p.session(fmt.Sprint(i))
 		if err := p.oneOf(s, 1); err != nil {
@@ -143,7 +149,7 @@ func oneFounder(p *probe) error {
 }
 
 // oneOf lets every writer append upon the present state.
-func (p *probe) oneOf(session string, turn int) error {
+func (p conflictProbe) oneOf(session string, turn int) error {
 	_, v, err := p.version(p.store, session)
 	if err != nil {
 		return err
@@ -169,7 +175,7 @@ func (p *probe) oneOf(session string, turn int) error {
 }
 
 // counter keeps a number in the last message.
-func counter(p *probe) error {
+func counter(p conflictProbe) error {
 	s := p.session("a")
 	each := max(1, p.Turns/3)
 	err := together(p.Writers, func(int) error {
@@ -194,7 +200,7 @@ func counter(p *probe) error {
 	return nil
 }
 
-func (p *probe) increment(session string) error {
+func (p conflictProbe) increment(session string) error {
 	for {
 		ms, v, err := p.version(p.store, session)
 		if err != nil {
@@ -215,7 +221,7 @@ func (p *probe) increment(session string) error {
 	}
 }
 
-func clearChanges(p *probe) error {
+func clearChanges(p conflictProbe) error {
 	s := p.session("a")
 	refill := func(ctx context.Context) error {
 		return p.store.Add(ctx, s, Message{Role: "user", Content: "the same"})
@@ -239,7 +245,7 @@ func clearChanges(p *probe) error {
 	return p.exactly(p.store, s, []Message{{Role: "user", Content: "the same"}})
 }
 
-func otherSessionMoves(p *probe) error {
+func otherSessionMoves(p conflictProbe) error {
 	a, b := p.session("a"), p.session("b")
 	if err := errors.Join(p.fill(p.store, a, 1), p.fill(p.store, b, 1)); err != nil {
 		return err
@@ -257,7 +263,7 @@ func otherSessionMoves(p *probe) error {
 	return p.verifyWhole(p.store, a)
 }
 
-func retriedWinner(p *probe) error {
+func retriedWinner(p conflictProbe) error {
 	s := p.session("a")
 	if err := p.fill(p.store, s, 1); err != nil {
 		return err
@@ -274,7 +280,7 @@ func retriedWinner(p *probe) error {
 	return p.verifyWhole(p.store, s)
 }
 
-func conditionalProcesses(p *probe) error {
+func conditionalProcesses(p processProbe) error {
 	s := p.session("a")
 	as := p.crew(s, max(1, p.Turns/3), 2)
 	for i := range as {

@@ -1,6 +1,6 @@
-// Package contract tests whether a memory store for AI agents keeps what its users rely on: a turn
-// that was saved is there, whole, once, in order, and in its own conversation, even if many clients
-// write at once, connections break, replies are lost, and servers are killed.
+// Package contract tests whether a memory store for AI agents keeps what its users rely on: a saved
+// turn is stored completely, once, in order, and in its own conversation, even if many clients write at
+// once, connections break, replies are lost, and servers are killed.
 //
 // To test a store, write an adapter with four methods (see Store) and one test:
 //
@@ -11,8 +11,8 @@
 // Every case becomes a subtest, named gate/case. Optional interfaces and Claims declare further
 // capabilities: expiry, trimming, conditional appends, ids. A case that needs a capability that the
 // store lacks is "not supported", which is neither a pass nor a failure. A Suite has more settings:
-// restarts, network faults, and copies of the program as further writers. Suite.Verify runs outside
-// of tests.
+// restarts, network faults, and copies of the program as further writers. Suite.Verify works without
+// package testing.
 //
 // # Failures
 //

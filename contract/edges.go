@@ -13,7 +13,7 @@ var edgeCases = []Case{
 		Proves: "Empty and one-letter messages come back, and are still messages."},
 	{Name: "mebibyte", Incident: I1, run: saying(strings.Repeat("0123456789abcde\n", 1<<16)),
 		Proves: "A message of one mebibyte comes back whole."},
-	{Name: "size-limit", Incident: I1, Needs: []Capability{HasLimit}, run: sizeLimit,
+	{Name: "size-limit", Incident: I1, Needs: []Capability{HasLimit}, run: probing(sizeLimit),
 		Proves: "The longest allowed message is kept; one byte more is refused, and leaves nothing behind."},
 	{Name: "unicode", Incident: I1, run: saying(unicodeTexts...),
 		Proves: "Emoji with joiners, right-to-left text, combining marks and rare planes come back unchanged."},
@@ -27,7 +27,8 @@ var edgeCases = []Case{
 		" \u00a0\u2003\u3000 ", " "),
 		Proves: "Space, tabs and line ends of all kinds stay, also at the ends and alone."},
 	{Name: "control-bytes", Incident: I1,
-		run:    orRefusal("a\x00b", "\x00", strings.Repeat("\x00", 5), "\x01\x02\x1b[31m\x7f", "\x00trailing\x00"),
+		run: probing(orRefusal("a\x00b", "\x00", strings.Repeat("\x00", 5), "\x01\x02\x1b[31m\x7f",
+			"\x00trailing\x00")),
 		Proves: "NUL and other control characters come back, or are refused, but never vanish."},
 	{Name: "json-in-json", Incident: I1, run: saying(jsonTexts()...),
 		Proves: "Text that looks like JSON, escapes or markup is text."},
@@ -36,10 +37,10 @@ var edgeCases = []Case{
 			"<script>&amp;</script>", "\\u0041 \\n \\\\"),
 		Proves: "Text that looks like SQL, templates or a protocol is text."},
 	{Name: "invalid-utf8", Incident: I1,
-		run:    orRefusal("\xff\xfe", "ok\xc3", "\xc0\xaf overlong", "\xf5\x80\x80\x80", "a\x80b"),
+		run:    probing(orRefusal("\xff\xfe", "ok\xc3", "\xc0\xaf overlong", "\xf5\x80\x80\x80", "a\x80b")),
 		Proves: "Bytes that are no UTF-8 come back as they were, or are refused, but never changed."},
 	{Name: "lone-surrogates", Incident: I1,
-		run:    orRefusal("\xed\xa0\xbd", "half an emoji: \xed\xb8\x80!", "\xed\xb8\x80\xed\xa0\xbd"),
+		run:    probing(orRefusal("\xed\xa0\xbd", "half an emoji: \xed\xb8\x80!", "\xed\xb8\x80\xed\xa0\xbd")),
 		Proves: "Lone surrogates, which streaming cuts out of emoji, come back or are refused, but never changed."},
 	{Name: "any-bytes", Incident: I1, Needs: []Capability{HasBytes}, run: anyBytes,
 		Proves: "Every sequence of bytes comes back as it was."},
@@ -61,6 +62,9 @@ var unicodeTexts = []string{
 	"\ufeffBOM", "\U0010ffff \ufffd \ufffe",
 	"a\u2028b\u2029c\u0085d", "ไทย 日本語 한국어 ελληνικά кириллица",
 }
+
+// edgeProbe saves what a store may refuse.
+type edgeProbe struct{ *probe }
 
 func highLetters() string {
 	var b strings.Builder
@@ -91,8 +95,8 @@ func saying(texts ...string) func(*probe) error {
 }
 
 // orRefusal returns a case whose texts must each come back or be refused clearly.
-func orRefusal(texts ...string) func(*probe) error {
-	return func(p *probe) error {
+func orRefusal(texts ...string) func(edgeProbe) error {
+	return func(p edgeProbe) error {
 		for i, m := range says(texts) {
 			if err := p.comesBackOrRefused(p.session(fmt.Sprint(i)), m); err != nil {
 				return err
@@ -102,7 +106,7 @@ func orRefusal(texts ...string) func(*probe) error {
 	}
 }
 
-func (p *probe) comesBackOrRefused(session string, m Message) error {
+func (p edgeProbe) comesBackOrRefused(session string, m Message) error {
 	ctx, cancel := p.op()
 	defer cancel()
 	err := p.store.Add(ctx, session, m)
@@ -118,7 +122,7 @@ func (p *probe) comesBackOrRefused(session string, m Message) error {
 	return nil
 }
 
-func sizeLimit(p *probe) error {
+func sizeLimit(p edgeProbe) error {
 	limit := p.Target.Claims.MaxBytes
 	text := strings.Repeat("x", limit+1)
 	role := "user"

@@ -9,33 +9,37 @@ import (
 
 // Editor changes single messages, by the ids that they were saved with.
 type Editor interface {
-	// Edit gives a message other content, in its place. If the session holds no such message, it is
+	// Edit replaces the content of a message. If the session holds no such message, it returns
 	// ErrConflict.
 	Edit(ctx context.Context, session, id string, m Message) error
-	// Remove removes a message. That it is not there is no error.
+	// Remove removes a message. It is no error if there is no such message.
 	Remove(ctx context.Context, session, id string) error
 }
 
 var editingCases = []Case{
-	{Name: "edit", Incident: I2, Needs: []Capability{CanEdit, HasIDs}, run: editMessages,
+	{Name: "edit", Incident: I2, Needs: []Capability{CanEdit, HasIDs}, run: probing(editMessages),
 		Proves: "A message that is edited has its new content in its old place, through every handle, and no other " +
 			"changes."},
-	{Name: "remove", Incident: I2, Needs: []Capability{CanEdit, HasIDs}, run: removeMessages,
+	{Name: "remove", Incident: I2, Needs: []Capability{CanEdit, HasIDs}, run: probing(removeMessages),
 		Proves: "A message that is removed is gone, and the others stay in their order."},
 }
 
 var editingRetries = []Case{
-	{Name: "retry-after-edit", Incident: I3, Needs: []Capability{CanEdit, HasIDs, HasLateIDs}, run: retryAfterEdit,
+	{Name: "retry-after-edit", Incident: I3, Needs: []Capability{CanEdit, HasIDs, HasLateIDs},
+		run:    probing(retryAfterEdit),
 		Proves: "A turn that is sent again neither undoes an edit nor brings a removed message back."},
 }
 
-func (p *probe) edit(s Store, session string, m Message) error {
+// editProbe edits and removes single messages.
+type editProbe struct{ *probe }
+
+func (p editProbe) edit(s Store, session string, m Message) error {
 	ctx, cancel := p.op()
 	defer cancel()
 	return s.(Editor).Edit(ctx, session, m.ID, m)
 }
 
-func (p *probe) removeMessage(s Store, session, id string) error {
+func (p editProbe) removeMessage(s Store, session, id string) error {
 	ctx, cancel := p.op()
 	defer cancel()
 	return s.(Editor).Remove(ctx, session, id)
@@ -47,7 +51,7 @@ func edited(m Message, how string) Message {
 	return m
 }
 
-func editMessages(p *probe) error {
+func editMessages(p editProbe) error {
 	s := p.session("a")
 	all, err := p.filled(s, 8)
 	if err != nil {
@@ -73,7 +77,7 @@ func editMessages(p *probe) error {
 	return p.exactly(other, s, all)
 }
 
-func removeMessages(p *probe) error {
+func removeMessages(p editProbe) error {
 	s := p.session("a")
 	all, err := p.filled(s, 6)
 	if err != nil {
@@ -98,7 +102,7 @@ func removeMessages(p *probe) error {
 	return p.exactly(p.store, s, append(all, p.turn(s, 2, 1, 1)...))
 }
 
-func retryAfterEdit(p *probe) error {
+func retryAfterEdit(p editProbe) error {
 	s := p.session("a")
 	turn := p.turn(s, 1, 1, 3)
 	if err := p.add(p.store, s, 1, 1, 3); err != nil {

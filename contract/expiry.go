@@ -15,27 +15,32 @@ const (
 )
 
 var expiryCases = []Case{
-	{Name: "ttl-not-early", Incident: I1, Needs: []Capability{CanExpire}, run: ttlNotEarly, waits: true,
+	{Name: "ttl-not-early", Incident: I1, Needs: []Capability{CanExpire}, run: probing(ttlNotEarly), waits: true,
 		Proves: "A session does not end before its time."},
-	{Name: "ttl-ends", Incident: I1, Needs: []Capability{CanExpire}, run: ttlEnds, waits: true,
+	{Name: "ttl-ends", Incident: I1, Needs: []Capability{CanExpire}, run: probing(ttlEnds), waits: true,
 		Proves: "A session ends after its time, whole, and what comes later stands alone."},
-	{Name: "ttl-refreshed", Incident: I1, Needs: []Capability{CanExpire}, run: ttlRefreshed, waits: true,
+	{Name: "ttl-refreshed", Incident: I1, Needs: []Capability{CanExpire}, run: probing(ttlRefreshed), waits: true,
 		Proves: "Every save moves the end of the session; a conversation that goes on never expires."},
-	{Name: "ttl-refreshed-late", Incident: I1, Needs: []Capability{CanExpire}, run: ttlRefreshedLate, waits: true,
+	{Name: "ttl-refreshed-late", Incident: I1, Needs: []Capability{CanExpire},
+		run: probing(ttlRefreshedLate), waits: true,
 		Proves: "Also a save in the last moments of a session moves its end."},
-	{Name: "ttl-refreshed-at-once", Incident: I1, Needs: []Capability{CanExpire}, run: ttlRefreshedAtOnce, waits: true,
+	{Name: "ttl-refreshed-at-once", Incident: I1, Needs: []Capability{CanExpire},
+		run: probing(ttlRefreshedAtOnce), waits: true,
 		Proves: "A save right after another one moves the end, too."},
-	{Name: "ttl-only-if-asked", Incident: I1, Needs: []Capability{CanExpire}, run: ttlOnlyIfAsked, waits: true,
+	{Name: "ttl-only-if-asked", Incident: I1, Needs: []Capability{CanExpire}, run: probing(ttlOnlyIfAsked), waits: true,
 		Proves: "A session without a time to live stays."},
 }
 
+// expiryProbe knows sessions that end.
+type expiryProbe struct{ *probe }
+
 // addTTL saves a turn of two messages and returns the moment before which the
 // session must not end.
-func (p *probe) addTTL(session string, turn int) (end time.Time, err error) {
+func (p expiryProbe) addTTL(session string, turn int) (end time.Time, err error) {
 	return p.addFor(session, turn, ttl)
 }
 
-func (p *probe) addFor(session string, turn int, life time.Duration) (end time.Time, err error) {
+func (p expiryProbe) addFor(session string, turn int, life time.Duration) (end time.Time, err error) {
 	end = time.Now().Add(life)
 	return end, p.noted(session, turnKey{1, turn}, 2, func() error {
 		ctx, cancel := p.op()
@@ -47,7 +52,7 @@ func (p *probe) addFor(session string, turn int, life time.Duration) (end time.T
 // intactUntil looks at a session again and again, until so long before its end, and
 // returns how long before it the last look was over. What a slow load shows after the
 // end proves nothing.
-func (p *probe) intactUntil(session string, end time.Time, margin time.Duration) (last time.Duration, err error) {
+func (p expiryProbe) intactUntil(session string, end time.Time, margin time.Duration) (last time.Duration, err error) {
 	for final := false; !final && p.ctx.Err() == nil; {
 		wait := min(100*time.Millisecond, time.Until(end)-margin)
 		final = wait < 100*time.Millisecond
@@ -66,7 +71,7 @@ func (p *probe) intactUntil(session string, end time.Time, margin time.Duration)
 
 // ended waits until a session has ended: whole, and not long after its time, which
 // has begun.
-func (p *probe) ended(h Store, session string) error {
+func (p expiryProbe) ended(h Store, session string) error {
 	for limit := time.Now().Add(ttl + ttlPatent); ; {
 		ms, err := p.load(h, session)
 		if err != nil || len(ms) == 0 {
@@ -84,7 +89,7 @@ func (p *probe) ended(h Store, session string) error {
 
 // ttlNotEarly begins again when the last look at the session was long before its end,
 // as it is on a machine that has much else to do.
-func ttlNotEarly(p *probe) error {
+func ttlNotEarly(p expiryProbe) error {
 	for attempt := range 5 {
 		s := p.session(fmt.Sprint(attempt))
 		end, err := p.addTTL(s, 1)
@@ -99,7 +104,7 @@ func ttlNotEarly(p *probe) error {
 	return nil // a slow store is seen to be there as late as it can be asked
 }
 
-func ttlEnds(p *probe) error {
+func ttlEnds(p expiryProbe) error {
 	s := p.session("a")
 	if _, err := p.addTTL(s, 1); err != nil {
 		return err
@@ -115,7 +120,7 @@ func ttlEnds(p *probe) error {
 
 // ttlRefreshed begins again when a save was so slow that the session may have ended
 // before it.
-func ttlRefreshed(p *probe) error {
+func ttlRefreshed(p expiryProbe) error {
 	for attempt := range 12 {
 		late, err := p.refreshes(p.session(fmt.Sprint(attempt)), 3, ttlMargin)
 		if !late || err != nil {
@@ -126,7 +131,7 @@ func ttlRefreshed(p *probe) error {
 }
 
 // ttlRefreshedLate saves as late as it dares, and earlier when that was too late.
-func ttlRefreshedLate(p *probe) error {
+func ttlRefreshedLate(p expiryProbe) error {
 	for attempt := range 12 {
 		margin := 100*time.Millisecond + time.Duration(attempt)*40*time.Millisecond
 		late, err := p.refreshes(p.session(fmt.Sprint(attempt)), 2, margin)
@@ -139,7 +144,7 @@ func ttlRefreshedLate(p *probe) error {
 
 // refreshes saves turns, each so long before the end that the one before has set, and
 // looks whether the session outlives that. late: a save came after it.
-func (p *probe) refreshes(session string, saves int, margin time.Duration) (late bool, err error) {
+func (p expiryProbe) refreshes(session string, saves int, margin time.Duration) (late bool, err error) {
 	var before time.Time
 	for i := range saves {
 		end, err := p.addTTL(session, i+1)
@@ -162,7 +167,7 @@ func (p *probe) refreshes(session string, saves int, margin time.Duration) (late
 
 // ttlRefreshedAtOnce has the second save live longer, so that a load can be slow and
 // still see whether it moved the end.
-func ttlRefreshedAtOnce(p *probe) error {
+func ttlRefreshedAtOnce(p expiryProbe) error {
 	for attempt := range 12 {
 		s := p.session(fmt.Sprint(attempt))
 		before, err := p.addTTL(s, 1)
@@ -182,7 +187,7 @@ func ttlRefreshedAtOnce(p *probe) error {
 	return fmt.Errorf("%w: saves take longer than a session lives", errUndecided)
 }
 
-func ttlOnlyIfAsked(p *probe) error {
+func ttlOnlyIfAsked(p expiryProbe) error {
 	s, other := p.session("a"), p.session("b")
 	if _, err := p.addTTL(other, 1); err != nil {
 		return err

@@ -7,7 +7,56 @@ import (
 	"time"
 )
 
-func cancelled(p *probe) error {
+var faultCases = []Case{
+	{Name: "cancelled", Incident: I3, run: probing(cancelled),
+		Proves: "A load whose context has ended is an error or complete, never an empty history."},
+	{Name: "cancelled-save", Incident: I3, run: cancelledSave,
+		Proves: "A save whose context has ended tells the truth about what it did."},
+	{Name: "load-delayed", Incident: I3, Needs: []Capability{HasLine}, run: probing(loadUnder(syncHandle, Delay)),
+		Proves: "A load whose answer comes too late is an error, in time."},
+	{Name: "load-cut", Incident: I3, Needs: []Capability{HasLine},
+		run:    probing(loadUnder(syncHandle, CutBefore, CutAfter)),
+		Proves: "A load whose connection is cut is an error or complete, never an empty history."},
+	{Name: "load-half-open", Incident: I3, Needs: []Capability{HasLine}, run: probing(loadUnder(syncHandle, HalfOpen)),
+		Proves: "A load over a connection that has died silently is an error, in time."},
+	{Name: "load-error-answer", Incident: I3, Needs: []Capability{HasLine}, run: probing(loadUnder(syncHandle, Answer)),
+		Proves: "An error that the server answers to a load, such as LOADING, is an error for the caller."},
+	{Name: "save-delayed", Incident: I3, Needs: []Capability{HasLine}, run: probing(saveUnder(Delay)),
+		Proves: "A save whose confirmation comes too late is no success, and is there once at most."},
+	{Name: "save-cut-before", Incident: I3, Needs: []Capability{HasLine}, run: probing(saveUnder(CutBefore)),
+		Proves: "A save whose request was lost is no success."},
+	{Name: "save-cut-after", Incident: I3, Needs: []Capability{HasLine}, run: probing(saveUnder(CutAfter)),
+		Proves: "A save whose confirmation was lost does not claim that nothing happened, and is there once at most."},
+	{Name: "save-half-open", Incident: I3, Needs: []Capability{HasLine}, run: probing(saveUnder(HalfOpen)),
+		Proves: "A save over a connection that has died silently is no success, in time."},
+	{Name: "save-error-answer", Incident: I3, Needs: []Capability{HasLine}, run: probing(saveUnder(Answer)),
+		Proves: "An error that the server answers to a save, such as OOM, is an error for the caller."},
+	{Name: "hidden-retries", Incident: I3, Needs: []Capability{HasLine}, run: probing(hiddenRetries),
+		Proves: "When confirmations are lost, retries inside the client double nothing."},
+	{Name: "clear-error-answer", Incident: I3, Needs: []Capability{HasLine},
+		run:    probing(clearUnder(syncHandle, Answer, CutBefore)),
+		Proves: "A clear that failed is an error, and what it did not clear is still there."},
+	{Name: "async-load-cut", Incident: I3, Needs: []Capability{HasLine, CanAsyncLoad},
+		run:    probing(loadUnder(asyncHandle, CutBefore, CutAfter, oneAnswer)),
+		Proves: "An asynchronous load that failed is an error or complete, never an empty history."},
+	{Name: "async-clear-cut", Incident: I3, Needs: []Capability{HasLine, CanAsyncClear},
+		run:    probing(clearUnder(asyncHandle, oneAnswer, CutBefore)),
+		Proves: "An asynchronous clear that failed is an error, and what it did not clear is still there."},
+	{Name: "pool-exhausted", Incident: I3, Needs: []Capability{HasLine}, run: probing(poolExhausted),
+		Proves: "When more calls wait than there are connections, every save says truly whether it took place, and " +
+			"the handle recovers."},
+	{Name: "unreadable-row", Incident: I3, Needs: []Capability{CanCorrupt}, run: probing(unreadableRow),
+		Proves: "A message that cannot be read is an error for the caller, never an empty or a shorter history."},
+	{Name: "flapping", Incident: I3, Needs: []Capability{HasLine}, run: probing(flapping),
+		Proves: "While the connection comes and goes, every load is complete or an error."},
+	{Name: "recovers", Incident: I3, Needs: []Capability{HasLine}, run: probing(recovers),
+		Proves: "The handle that saw every fault works again when they are over."},
+}
+
+// faultProbe breaks the line between a handle and the store.
+type faultProbe struct{ *probe }
+
+func cancelled(p faultProbe) error {
 	s := p.session("a")
 	if err := p.fill(p.store, s, 3); err != nil {
 		return err
@@ -19,7 +68,7 @@ func cancelled(p *probe) error {
 }
 
 // loadedOrFailed loads what may fail, and must not be wrong.
-func (p *probe) loadedOrFailed(ctx context.Context, h Store, session string) (failure, wrong error) {
+func (p faultProbe) loadedOrFailed(ctx context.Context, h Store, session string) (failure, wrong error) {
 	ms, err := h.Load(ctx, session)
 	if err != nil {
 		return err, backendError(err)
@@ -56,7 +105,7 @@ func cancelledSave(p *probe) error {
 }
 
 // line opens a line to the store, and a handle through it.
-func (p *probe) line() (Line, Store, error) {
+func (p faultProbe) line() (Line, Store, error) {
 	line, err := p.Target.Line(p.ctx)
 	if err != nil {
 		return nil, nil, err
@@ -93,7 +142,7 @@ func faultsOf(line Line, breaks []Break) []Fault {
 // broken makes a call, with a deadline, while the fault holds. The call may fail, and
 // must not be wrong. It reports how long that took beyond the deadline, if it was too
 // long, and a fault that no request met.
-func (p *probe) broken(line Line, f Fault, call func(ctx context.Context) (failure, wrong error)) error {
+func (p faultProbe) broken(line Line, f Fault, call func(ctx context.Context) (failure, wrong error)) error {
 	limit := p.callTimeout()
 	line.Break(f)
 	defer line.Heal()
@@ -118,7 +167,7 @@ func (p *probe) broken(line Line, f Fault, call func(ctx context.Context) (failu
 
 // filledLine returns a line to the target, a handle on it with n turns in session s,
 // and the faults of the line among breaks.
-func (p *probe) filledLine(n int, breaks []Break) (line Line, h Store, s string, faults []Fault, err error) {
+func (p faultProbe) filledLine(n int, breaks []Break) (line Line, h Store, s string, faults []Fault, err error) {
 	if line, h, err = p.line(); err != nil {
 		return nil, nil, "", nil, err
 	}
@@ -132,8 +181,8 @@ func (p *probe) filledLine(n int, breaks []Break) (line Line, h Store, s string,
 }
 
 // loadUnder loads under each fault, through what via makes of a handle.
-func loadUnder(via func(Store) Store, breaks ...Break) func(*probe) error {
-	return func(p *probe) error {
+func loadUnder(via func(Store) Store, breaks ...Break) func(faultProbe) error {
+	return func(p faultProbe) error {
 		line, h, s, faults, err := p.filledLine(3, breaks)
 		if err != nil {
 			return err
@@ -155,12 +204,12 @@ func loadUnder(via func(Store) Store, breaks ...Break) func(*probe) error {
 }
 
 // fresh returns a handle in working order.
-func (p *probe) fresh(line Line, old Store) (Store, error) {
+func (p faultProbe) fresh(line Line, old Store) (Store, error) {
 	old.Close()
 	return p.openedOn(line)
 }
 
-func flapping(p *probe) error {
+func flapping(p faultProbe) error {
 	line, h, err := p.line()
 	if err != nil {
 		return err
@@ -190,7 +239,7 @@ func flapping(p *probe) error {
 	return nil
 }
 
-func recovers(p *probe) error {
+func recovers(p faultProbe) error {
 	line, h, err := p.line()
 	if err != nil {
 		return err

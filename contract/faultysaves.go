@@ -2,13 +2,15 @@ package contract
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 )
 
 // saveUnder saves one turn under each fault. What is said about it must hold when
 // the fault is over.
-func saveUnder(breaks ...Break) func(*probe) error {
-	return func(p *probe) error {
+func saveUnder(breaks ...Break) func(faultProbe) error {
+	return func(p faultProbe) error {
 		line, h, s, faults, err := p.filledLine(2, breaks)
 		if err != nil {
 			return err
@@ -25,7 +27,7 @@ func saveUnder(breaks ...Break) func(*probe) error {
 	}
 }
 
-func (p *probe) saveBroken(line Line, h Store, session string, turn int, f Fault) error {
+func (p faultProbe) saveBroken(line Line, h Store, session string, turn int, f Fault) error {
 	err := p.broken(line, f, func(ctx context.Context) (failure, wrong error) {
 		err := p.noted(session, turnKey{1, turn}, 2,
 			func() error { return h.Add(ctx, session, p.turn(session, 1, turn, 2)...) })
@@ -42,7 +44,7 @@ func (p *probe) saveBroken(line Line, h Store, session string, turn int, f Fault
 
 // hiddenRetries loses single confirmations, so that a client that sends again by
 // itself is answered.
-func hiddenRetries(p *probe) error {
+func hiddenRetries(p faultProbe) error {
 	line, h, err := p.line()
 	if err != nil {
 		return err
@@ -71,8 +73,8 @@ func hiddenRetries(p *probe) error {
 
 // clearUnder clears under each fault that keeps the request from the store, through
 // what via makes of a handle.
-func clearUnder(via func(Store) Store, breaks ...Break) func(*probe) error {
-	return func(p *probe) error {
+func clearUnder(via func(Store) Store, breaks ...Break) func(faultProbe) error {
+	return func(p faultProbe) error {
 		line, h, err := p.line()
 		if err != nil {
 			return err
@@ -89,7 +91,7 @@ func clearUnder(via func(Store) Store, breaks ...Break) func(*probe) error {
 	}
 }
 
-func (p *probe) clearBroken(line Line, h Store, session string, f Fault) error {
+func (p faultProbe) clearBroken(line Line, h Store, session string, f Fault) error {
 	if err := p.fill(p.store, session, 2); err != nil {
 		return err
 	}
@@ -106,4 +108,59 @@ func (p *probe) clearBroken(line Line, h Store, session string, f Fault) error {
 		return p.exactly(p.store, session, nil)
 	}
 	return p.verify(p.store, session) // no such request reached the store
+}
+
+const (
+	crowd    = 48              // more callers than connection pools have connections by default
+	poolTime = 5 * time.Second // for the pool to be whole again
+)
+
+// poolExhausted has a crowd wait for answers that do not come. Those who get no
+// connection must be told so, and afterwards there must be connections again.
+func poolExhausted(p faultProbe) error {
+	line, h, err := p.line()
+	if err != nil {
+		return err
+	}
+	s := p.session("a")
+	if err := p.fill(h, s, 2); err != nil {
+		return err
+	}
+	err = p.broken(line, Fault{Break: Delay}, func(ctx context.Context) (failure, wrong error) {
+		return p.crowded(ctx, h, s, 2)
+	})
+	if err != nil {
+		return err
+	}
+	if err := p.verifyWhole(p.store, s); err != nil {
+		return fmt.Errorf("what %d saves at once said does not hold: %w", crowd/2, err)
+	}
+	for end := time.Now().Add(poolTime); ; {
+		err := together(crowd, func(int) error { return p.verify(h, s) })
+		if err == nil {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%w: %s after %d calls were waiting at once, the handle cannot carry out so many: %w",
+				errLate, poolTime, crowd, err)
+		}
+		pause(p.ctx, 50*time.Millisecond)
+	}
+}
+
+// crowded has half of the crowd save a turn each, numbered on from those there, and
+// half of it load.
+func (p faultProbe) crowded(ctx context.Context, h Store, session string, there int) (failure, wrong error) {
+	failures := make([]error, crowd)
+	wrong = together(crowd, func(i int) (wrong error) {
+		if i%2 == 0 {
+			failures[i], wrong = p.loadedOrFailed(ctx, h, session)
+			return wrong
+		}
+		k := turnKey{1, there + 1 + i/2}
+		failures[i] = p.noted(session, k, 2,
+			func() error { return h.Add(ctx, session, p.turn(session, k.Writer, k.Turn, 2)...) })
+		return backendError(failures[i])
+	})
+	return errors.Join(failures...), wrong
 }

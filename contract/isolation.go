@@ -15,23 +15,23 @@ var isolationCases = []Case{
 		Proves: "Loads of different sessions at the same instant never show each other's messages."},
 	{Name: "same-instant-async", Incident: I2, Needs: []Capability{CanAsyncLoad}, run: sameInstantAsync,
 		Proves: "Asynchronous loads of different sessions that are begun at once never show each other's messages."},
-	{Name: "similar-keys", Incident: I2, run: apart(keysLike),
+	{Name: "similar-keys", Incident: I2, run: probing(apart(keysLike)),
 		Proves: "Keys that are alike when trimmed, truncated, case-folded or normalised are different sessions."},
-	{Name: "long-keys", Incident: I2, run: apart(longKeys),
+	{Name: "long-keys", Incident: I2, run: probing(apart(longKeys)),
 		Proves: "Keys that begin alike, for up to 511 bytes, are different sessions."},
-	{Name: "key-ends", Incident: I2, run: apart(keyEnds),
+	{Name: "key-ends", Incident: I2, run: probing(apart(keyEnds)),
 		Proves: "Keys that differ in what ends them, a line end, NUL or a dot, are different sessions."},
-	{Name: "key-paths", Incident: I2, run: apart(keyPaths),
+	{Name: "key-paths", Incident: I2, run: probing(apart(keyPaths)),
 		Proves: "Keys that would be one path are different sessions."},
-	{Name: "key-case", Incident: I2, run: apart(keyCase),
+	{Name: "key-case", Incident: I2, run: probing(apart(keyCase)),
 		Proves: "Keys that differ in the case of letters beyond ASCII are different sessions."},
-	{Name: "clear-one", Incident: I2, run: clearOne,
+	{Name: "clear-one", Incident: I2, run: probing(clearOne),
 		Proves: "Clearing a session leaves all others alone, also where its key looks like a pattern."},
-	{Name: "delete-one", Incident: I2, Needs: []Capability{CanDelete}, run: deleteOne,
+	{Name: "delete-one", Incident: I2, Needs: []Capability{CanDelete}, run: probing(deleteOne),
 		Proves: "Deleting a session leaves all others alone, also those whose keys begin like it."},
-	{Name: "trim-one", Incident: I2, Needs: []Capability{CanTrim}, run: trimOne,
+	{Name: "trim-one", Incident: I2, Needs: []Capability{CanTrim}, run: probing(trimOne),
 		Proves: "Trimming a session leaves all others alone."},
-	{Name: "expiry-one", Incident: I2, Needs: []Capability{CanExpire}, run: expiryOne, waits: true,
+	{Name: "expiry-one", Incident: I2, Needs: []Capability{CanExpire}, run: probing(expiryOne), waits: true,
 		Proves: "A session that expires takes no other one along."},
 	{Name: "caller-keeps-slice", Incident: I2, run: callerKeepsSlice,
 		Proves: "Changing a slice after saving it, or after loading it, does not change what is stored."},
@@ -40,6 +40,9 @@ var isolationCases = []Case{
 	{Name: "namespaces", Incident: I2, Needs: []Capability{CanNamespace}, run: namespaces,
 		Proves: "The same key in two namespaces is two sessions."},
 }
+
+// isolationProbe fills several sessions, to change one.
+type isolationProbe struct{ *probe }
 
 // sameInstant is incident I2 as it happened: two conversations and one object.
 func sameInstant(p *probe) error {
@@ -115,7 +118,7 @@ func keyCase(base string) []string {
 
 // saveEach saves one turn under each key, all of them different. It returns the
 // keys that the store did not refuse.
-func (p *probe) saveEach(keys []string) ([]string, error) {
+func (p isolationProbe) saveEach(keys []string) ([]string, error) {
 	var accepted []string
 	for i, key := range keys {
 		p.use(key)
@@ -131,7 +134,7 @@ func (p *probe) saveEach(keys []string) ([]string, error) {
 	return accepted, nil
 }
 
-func (p *probe) verifyEach(keys []string) error {
+func (p isolationProbe) verifyEach(keys []string) error {
 	for _, key := range keys {
 		if err := p.verify(p.store, key); err != nil {
 			return fmt.Errorf("key %q: %w", key, err)
@@ -141,8 +144,8 @@ func (p *probe) verifyEach(keys []string) error {
 }
 
 // apart returns a case whose keys must not be taken for one another.
-func apart(keys func(base string) []string) func(*probe) error {
-	return func(p *probe) error {
+func apart(keys func(base string) []string) func(isolationProbe) error {
+	return func(p isolationProbe) error {
 		accepted, err := p.saveEach(keys(p.session("k")))
 		if err != nil {
 			return err
@@ -153,7 +156,7 @@ func apart(keys func(base string) []string) func(*probe) error {
 
 // removeOne removes each of a number of similar keys in turn, and looks at the
 // others.
-func (p *probe) removeOne(keys []string, remove func(ctx context.Context, key string) error) error {
+func (p isolationProbe) removeOne(keys []string, remove func(ctx context.Context, key string) error) error {
 	keys, err := p.saveEach(keys)
 	if err != nil {
 		return err
@@ -175,19 +178,19 @@ func (p *probe) removeOne(keys []string, remove func(ctx context.Context, key st
 	return nil
 }
 
-func clearOne(p *probe) error {
+func clearOne(p isolationProbe) error {
 	base := p.session("k")
 	keys := []string{base, base + "1", base + "*", base + "?", base + ":x", strings.ToUpper(base)}
 	return p.removeOne(keys, func(ctx context.Context, key string) error { return p.store.Clear(ctx, key) })
 }
 
-func deleteOne(p *probe) error {
+func deleteOne(p isolationProbe) error {
 	base := p.session("k")
 	keys := []string{base, base + "1", base + "*", base + "?", base + ":x", strings.ToUpper(base)}
 	return p.removeOne(keys, func(ctx context.Context, key string) error { return p.store.(Deleter).Delete(ctx, key) })
 }
 
-func trimOne(p *probe) error {
+func trimOne(p isolationProbe) error {
 	base := p.session("k")
 	keys := []string{base, base + "1", base + "*", strings.ToUpper(base)}
 	return p.removeOne(keys, func(ctx context.Context, key string) error { return p.store.(Trimmer).Trim(ctx, key, 0) })
@@ -275,17 +278,18 @@ func namespaces(p *probe) error {
 }
 
 // expiryOne is about isolation: several sessions, one of which ends.
-func expiryOne(p *probe) error {
+func expiryOne(p isolationProbe) error {
+	expiry := expiryProbe(p)
 	base := p.session("k")
 	keep := []string{base + "1", base + ":x", base + "*"}
 	kept, err := p.saveEach(keep)
 	if err != nil {
 		return err
 	}
-	if _, err := p.addTTL(base, 1); err != nil {
+	if _, err := expiry.addTTL(base, 1); err != nil {
 		return err
 	}
-	if err := p.ended(p.store, base); err != nil {
+	if err := expiry.ended(p.store, base); err != nil {
 		return err
 	}
 	return p.verifyEach(kept)

@@ -17,29 +17,32 @@ type Labeller interface {
 const LabelPrefix = "label."
 
 var labelCases = []Case{
-	{Name: "labels", Incident: I2, Needs: []Capability{CanLabel, CanDelete}, run: labels,
-		Proves: "A list by a label has the sessions that carry it and no others, the one that changed last first, each " +
-			"once, through every handle; a label that changes moves its session, and a deletion takes it off."},
-	{Name: "many-labelled", Incident: I4, Needs: []Capability{CanLabel}, run: manyLabelled,
+	{Name: "labels", Incident: I2, Needs: []Capability{CanLabel, CanDelete}, run: probing(labels),
+		Proves: "A list by a label has the sessions that carry it and no others, the one that changed last first, " +
+			"each once, through every handle; a label that changes moves its session, and a deletion takes it off."},
+	{Name: "many-labelled", Incident: I4, Needs: []Capability{CanLabel}, run: probing(manyLabelled),
 		Proves: "A list by a label is whole, also of more sessions than a page holds."},
 }
 
 var labelRaces = []Case{
-	{Name: "labels-at-once", Incident: I1, Needs: []Capability{CanLabel}, run: labelsAtOnce,
+	{Name: "labels-at-once", Incident: I1, Needs: []Capability{CanLabel}, run: probing(labelsAtOnce),
 		Proves: "Sessions that writers label and change at the same time are all listed, each once."},
 }
 
+// labelProbe finds sessions by their labels.
+type labelProbe struct{ *probe }
+
 // label saves the next turn of a session, which changes labels, and returns it.
-func (p *probe) label(s Store, session string, turn int, labels map[string]string) error {
+func (p labelProbe) label(s Store, session string, turn int, labels map[string]string) error {
 	metadata := make(map[string]string)
 	for name, value := range labels {
 		metadata[LabelPrefix+name] = value
 	}
-	return p.addWith(s, session, metadata, false, turn)
+	return metadataProbe(p).addWith(s, session, metadata, false, turn)
 }
 
 // listedAs looks that a list by a label has these sessions, in this order.
-func (p *probe) listedAs(name, value string, want ...string) error {
+func (p labelProbe) listedAs(name, value string, want ...string) error {
 	other, err := p.open()
 	if err != nil {
 		return err
@@ -56,13 +59,13 @@ func (p *probe) listedAs(name, value string, want ...string) error {
 	return nil
 }
 
-func (p *probe) labelled(s Store, name, value string) ([]string, error) {
+func (p labelProbe) labelled(s Store, name, value string) ([]string, error) {
 	ctx, cancel := p.op()
 	defer cancel()
 	return s.(Labeller).Labelled(ctx, name, value)
 }
 
-func labels(p *probe) error {
+func labels(p labelProbe) error {
 	a, b, c := p.session("a"), p.session("b"), p.session("c")
 	mine, theirs := "u1 "+a, "u2=\"\n"+a // no other case has sessions of these users
 	for i, s := range []string{a, b, c} {
@@ -112,7 +115,7 @@ func labels(p *probe) error {
 // manyListed is more than the usual pages of lists.
 const manyListed = 130
 
-func manyLabelled(p *probe) error {
+func manyLabelled(p labelProbe) error {
 	user := p.session("user")
 	var want []string
 	for i := range manyListed {
@@ -125,7 +128,7 @@ func manyLabelled(p *probe) error {
 	return p.listedAs("user", user, want...)
 }
 
-func labelsAtOnce(p *probe) error {
+func labelsAtOnce(p labelProbe) error {
 	user := p.session("user")
 	var want []string
 	for w := range p.Writers {
@@ -133,7 +136,8 @@ func labelsAtOnce(p *probe) error {
 	}
 	if err := together(p.Writers, func(w int) error {
 		for i := range p.Turns {
-			if err := p.label(p.store, want[w], i+1, map[string]string{"user": user, "turn": fmt.Sprint(i)}); err != nil {
+			if err := p.label(p.store, want[w], i+1, map[string]string{
+				"user": user, "turn": fmt.Sprint(i)}); err != nil {
 				return err
 			}
 		}
@@ -154,7 +158,7 @@ func labelsAtOnce(p *probe) error {
 }
 
 // listsAll looks that a list by a label has just these sessions, among those that it may have besides.
-func (p *probe) listsAll(name, value string, want []string) error {
+func (p labelProbe) listsAll(name, value string, want []string) error {
 	got, err := p.labelled(p.store, name, value)
 	for _, s := range want {
 		if err == nil && !slices.Contains(got, s) {

@@ -18,30 +18,33 @@ type Annotator interface {
 }
 
 var metadataCases = []Case{
-	{Name: "metadata", Incident: I4, Needs: []Capability{CanAnnotate}, run: metadataMerged,
+	{Name: "metadata", Incident: I4, Needs: []Capability{CanAnnotate}, run: probing(metadataMerged),
 		Proves: "Metadata that comes with a turn is there with it, and leaves other metadata as it was."},
-	{Name: "must-exist", Incident: I3, Needs: []Capability{CanAnnotate}, run: mustExist,
+	{Name: "must-exist", Incident: I3, Needs: []Capability{CanAnnotate}, run: probing(mustExist),
 		Proves: "A turn for a session that must exist makes none, and is saved if there is one."},
 }
 
 var metadataRaces = []Case{
-	{Name: "metadata-of-the-moment", Incident: I5, Needs: []Capability{CanAnnotate}, run: metadataOfTheMoment,
+	{Name: "metadata-of-the-moment", Incident: I5, Needs: []Capability{CanAnnotate}, run: probing(metadataOfTheMoment),
 		Proves: "Metadata that is loaded with messages is that of the newest of them, also while others are saving."},
 }
 
-func (p *probe) addWith(s Store, session string, metadata map[string]string, must bool, turn int) error {
+// metadataProbe saves and loads metadata with messages.
+type metadataProbe struct{ *probe }
+
+func (p metadataProbe) addWith(s Store, session string, metadata map[string]string, must bool, turn int) error {
 	ctx, cancel := p.op()
 	defer cancel()
 	return s.(Annotator).AddWith(ctx, session, metadata, must, p.turn(session, 1, turn, 2)...)
 }
 
-func (p *probe) loadWith(s Store, session string) ([]Message, map[string]string, error) {
+func (p metadataProbe) loadWith(s Store, session string) ([]Message, map[string]string, error) {
 	ctx, cancel := p.op()
 	defer cancel()
 	return s.(Annotator).LoadWith(ctx, session)
 }
 
-func (p *probe) annotated(s Store, session string, messages []Message, metadata map[string]string) error {
+func (p metadataProbe) annotated(s Store, session string, messages []Message, metadata map[string]string) error {
 	ms, got, err := p.loadWith(s, session)
 	if err != nil {
 		return err
@@ -49,7 +52,7 @@ func (p *probe) annotated(s Store, session string, messages []Message, metadata 
 	return errors.Join(compare(ms, messages), sameFields("the metadata", got, metadata))
 }
 
-func metadataMerged(p *probe) error {
+func metadataMerged(p metadataProbe) error {
 	s := p.session("a")
 	other, err := p.open()
 	if err != nil {
@@ -71,7 +74,7 @@ func metadataMerged(p *probe) error {
 	return nil
 }
 
-func mustExist(p *probe) error {
+func mustExist(p metadataProbe) error {
 	s := p.session("a")
 	for range 2 { // the second time, what the first one might have made
 		if err := p.addWith(p.store, s, map[string]string{"a": "b"}, true, 1); !errors.Is(err, ErrConflict) {
@@ -90,7 +93,7 @@ func mustExist(p *probe) error {
 	return p.annotated(p.store, s, append(p.turn(s, 1, 1, 2), p.turn(s, 1, 2, 2)...), map[string]string{"a": "b"})
 }
 
-func metadataOfTheMoment(p *probe) error {
+func metadataOfTheMoment(p metadataProbe) error {
 	s := p.session("a")
 	reader, err := p.open()
 	if err != nil {
@@ -112,7 +115,7 @@ func metadataOfTheMoment(p *probe) error {
 }
 
 // annotate adds turns with metadata until the reader of them is done.
-func (p *probe) annotate(session string, read <-chan struct{}) error {
+func (p metadataProbe) annotate(session string, read <-chan struct{}) error {
 	for turn := 1; turn <= mostAnnotated; turn++ {
 		metadata := map[string]string{"turn": strconv.Itoa(turn)}
 		if err := p.addWith(p.store, session, metadata, false, turn); err != nil {
@@ -131,7 +134,7 @@ func (p *probe) annotate(session string, read <-chan struct{}) error {
 const mostAnnotated = 5000
 
 // sameMoment looks that a session's metadata tells which turn is its newest.
-func (p *probe) sameMoment(h Store, session string) error {
+func (p metadataProbe) sameMoment(h Store, session string) error {
 	ms, metadata, err := p.loadWith(h, session)
 	if err != nil || len(ms) == 0 && len(metadata) == 0 {
 		return err

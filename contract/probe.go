@@ -7,6 +7,9 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/turnlog/turnlog/contract/internal/clock"
+	"github.com/turnlog/turnlog/contract/internal/openings"
 )
 
 // probe is what a case has at hand. Handles that it opens are closed, and sessions
@@ -20,7 +23,7 @@ type probe struct {
 	history history
 	store   Store // a handle that is open when the case begins
 
-	openings openings // of handles
+	openings openings.Openings // of handles
 
 	mu       sync.Mutex
 	handles  []Store
@@ -59,7 +62,7 @@ func (p *probe) open() (Store, error) {
 
 // opened returns a new handle, which the caller closes.
 func (p *probe) opened(ctx context.Context) (s Store, err error) {
-	err = p.openings.measure(func() error {
+	err = p.openings.Measure(func() error {
 		s, err = p.Target.Open(ctx)
 		return err
 	})
@@ -68,7 +71,7 @@ func (p *probe) opened(ctx context.Context) (s Store, err error) {
 
 // openedOn returns a new handle that uses the line, which is closed after the case.
 func (p *probe) openedOn(l Line) (s Store, err error) {
-	err = p.openings.measure(func() error {
+	err = p.openings.Measure(func() error {
 		s, err = l.Open(p.ctx)
 		return err
 	})
@@ -127,7 +130,7 @@ func (p *probe) add(s Store, session string, writer, turn, parts int) error {
 
 // noted takes note of an add that f carries out.
 func (p *probe) noted(session string, k turnKey, parts int, f func() error) error {
-	e := event{Op: opAdd, Session: session, Key: k, Parts: parts, Start: now()}
+	e := event{Op: opAdd, Session: session, Key: k, Parts: parts, Start: clock.Now()}
 	err := f()
 	e.finish(err)
 	p.history.record(e)
@@ -149,7 +152,7 @@ func (p *probe) callTimeout() time.Duration {
 }
 
 func (e *event) finish(err error) {
-	e.End, e.Outcome = now(), outcomeOf(err)
+	e.End, e.Outcome = clock.Now(), outcomeOf(err)
 	if err != nil {
 		e.Err = err.Error()
 	}

@@ -9,7 +9,11 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"strings"
 	"sync"
+	"time"
+
+	"github.com/turnlog/turnlog/contract/internal/clock"
 )
 
 // A writer process reads its assignment as a line of JSON, opens its handle,
@@ -22,6 +26,9 @@ type processLine struct {
 	Done  bool   `json:"done,omitempty"`
 	Error string `json:"error,omitempty"`
 }
+
+// processProbe has processes of their own write.
+type processProbe struct{ *probe }
 
 // WriterMain is the main function of a process that Target.Copy starts: it writes
 // what it is told to on in, through a handle that open opens, and reports on out.
@@ -68,11 +75,29 @@ type child struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    *bufio.Reader
-	stderr bytes.Buffer
+	stderr errorText
+}
+
+// errorText is what a process has said of errors so far: a goroutine of the process's writes it while others read.
+type errorText struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (e *errorText) Write(p []byte) (int, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.text.Write(p)
+}
+
+func (e *errorText) String() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return strings.TrimSpace(e.text.String())
 }
 
 // spawn starts a process and waits until it is ready.
-func (p *probe) spawn(ctx context.Context, a assignment) (*child, error) {
+func (p processProbe) spawn(ctx context.Context, a assignment) (*child, error) {
 	c := &child{cmd: p.Target.Copy(ctx)}
 	c.cmd.Stderr = &c.stderr
 	var err error
@@ -104,7 +129,7 @@ func (c *child) next() (processLine, error) {
 	var l processLine
 	line, err := c.out.ReadBytes('\n')
 	if err != nil {
-		return l, fmt.Errorf("writer process: %w: %s", err, bytes.TrimSpace(c.stderr.Bytes()))
+		return l, fmt.Errorf("writer process: %w: %s", err, c.stderr.String())
 	}
 	return l, json.Unmarshal(line, &l)
 }
@@ -140,16 +165,16 @@ func (c *child) follow(h *history) error {
 func (c *child) end(err error) error {
 	c.in.Close()
 	if werr := c.cmd.Wait(); err == nil && werr != nil {
-		return fmt.Errorf("writer process: %w: %s", werr, bytes.TrimSpace(c.stderr.Bytes()))
+		return fmt.Errorf("writer process: %w: %s", werr, c.stderr.String())
 	}
 	return err
 }
 
 // spawnAll starts a process for each assignment. end, which must be called also after
 // an error, ends those that there are.
-func (p *probe) spawnAll(ctx context.Context, as []assignment) (children []*child, end func(), err error) {
+func (p processProbe) spawnAll(ctx context.Context, as []assignment) (children []*child, end func(), err error) {
 	children = make([]*child, len(as))
-	err = p.openings.measure(func() error {
+	err = p.openings.Measure(func() error {
 		return together(len(as), func(i int) (err error) {
 			children[i], err = p.spawn(ctx, as[i])
 			return err
@@ -166,11 +191,80 @@ func (p *probe) spawnAll(ctx context.Context, as []assignment) (children []*chil
 }
 
 // processes has every assignment carried out by a process of its own, all at once.
-func (p *probe) processes(ctx context.Context, as []assignment) error {
+func (p processProbe) processes(ctx context.Context, as []assignment) error {
 	children, end, err := p.spawnAll(ctx, as)
 	defer end()
 	if err != nil {
 		return err
 	}
 	return together(len(as), func(i int) error { return children[i].follow(&p.history) })
+}
+
+// blueGreen is a deployment: the processes of the new version serve already while
+// those of the old one are killed, each in the midst of a save.
+func blueGreen(p processProbe) error {
+	const old, fresh = 3, 1
+	s := p.session("a")
+	as := p.crewOf(old+fresh, s, 1<<20, 2) // the old ones never end by themselves
+	as[old].Turns = p.Turns
+	children, end, err := p.spawnAll(p.ctx, as)
+	defer end()
+	if err != nil {
+		return err
+	}
+	turns, delays := make([]int, old), make([]time.Duration, old)
+	for i := range turns {
+		turns[i], delays[i] = 3+p.random.IntN(6), time.Duration(p.random.IntN(3000))*time.Microsecond
+	}
+	err = together(len(as), func(i int) error {
+		if i == old {
+			return children[i].follow(&p.history)
+		}
+		return children[i].killAmid(&p.history, as[i], turns[i], delays[i])
+	})
+	if err != nil {
+		return err
+	}
+	if err := p.verifyWhole(p.store, s); err != nil {
+		return fmt.Errorf("after %d of %d processes were killed while they were saving: %w", old, len(as), err)
+	}
+	for turn := range 3 {
+		if err := p.add(p.store, s, len(as)+1, turn+1, 2); err != nil {
+			return fmt.Errorf("after %d of %d processes were killed while they were saving: %w", old, len(as), err)
+		}
+	}
+	return p.verifyWhole(p.store, s)
+}
+
+// killAmid tells the process to begin, and kills it so long after it has reported a
+// number of turns. Of the turn that is then being saved, nothing is known.
+func (c *child) killAmid(h *history, a assignment, turns int, delay time.Duration) error {
+	if err := c.begin(); err != nil {
+		return err
+	}
+	last := event{Start: clock.Now(), End: clock.Now()}
+	for {
+		l, err := c.next()
+		if err != nil {
+			break // it is gone, or was cut off within a line
+		}
+		if l.Done {
+			return fmt.Errorf("writer process %d ended by itself: %s", a.Writer, l.Error)
+		}
+		if l.Event == nil {
+			continue
+		}
+		last = *l.Event
+		h.record(last)
+		if last.Key.Turn == turns {
+			time.Sleep(delay)
+			c.cmd.Process.Kill()
+		}
+	}
+	if last.Key.Turn < turns {
+		return c.end(fmt.Errorf("writer process %d ended after %d turns", a.Writer, last.Key.Turn))
+	}
+	h.record(event{Op: opAdd, Session: a.Session, Key: turnKey{a.Writer, last.Key.Turn + 1}, Parts: a.Parts,
+		Start: last.End, End: clock.Now(), Outcome: unknown, Err: "the process was killed"})
+	return nil
 }

@@ -130,22 +130,22 @@ func popOnce(p *probe) error {
 	return p.exactly(p.store, s, nil)
 }
 
-func clearedStays(p *probe) error {
+func clearedStays(p restartProbe) error {
 	return p.staysRemoved(0, func(ctx context.Context, session string) error { return p.store.Clear(ctx, session) })
 }
 
-func deletedStays(p *probe) error {
+func deletedStays(p restartProbe) error {
 	return p.staysRemoved(0,
 		func(ctx context.Context, session string) error { return p.store.(Deleter).Delete(ctx, session) })
 }
 
-func trimmedStays(p *probe) error {
+func trimmedStays(p restartProbe) error {
 	return p.staysRemoved(4,
 		func(ctx context.Context, session string) error { return p.store.(Trimmer).Trim(ctx, session, 4) })
 }
 
 // poppedStays pops three of ten messages.
-func poppedStays(p *probe) error {
+func poppedStays(p restartProbe) error {
 	return p.staysRemoved(-7, func(ctx context.Context, session string) error {
 		for range 3 {
 			if _, ok, err := p.store.(Popper).Pop(ctx, session); err != nil || !ok {
@@ -160,7 +160,7 @@ func poppedStays(p *probe) error {
 // for what is left: the newest ones, or if left is negative, the oldest. A second
 // session is not touched: a store that forgets everything has not shown that it
 // remembers the removal.
-func (p *probe) staysRemoved(left int, remove func(ctx context.Context, session string) error) error {
+func (p restartProbe) staysRemoved(left int, remove func(ctx context.Context, session string) error) error {
 	s, kept := p.session("removed"), p.session("kept")
 	all, err := p.filled(s, 10)
 	if err != nil {

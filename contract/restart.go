@@ -8,47 +8,53 @@ import (
 )
 
 var restartCases = []Case{
-	{Name: "stop", Incident: I4, Needs: []Capability{CanStop}, run: survives(CanStop),
+	{Name: "stop", Incident: I4, Needs: []Capability{CanStop}, run: probing(survives(CanStop)),
 		Proves: "What was saved is there after the store was stopped and started."},
-	{Name: "kill", Incident: I4, Needs: []Capability{CanKill}, run: survives(CanKill),
+	{Name: "kill", Incident: I4, Needs: []Capability{CanKill}, run: probing(survives(CanKill)),
 		Proves: "What was saved is there after kill -9."},
-	{Name: "kill-while-saving", Incident: I4, Needs: []Capability{CanKill}, run: whileSaving(CanKill),
+	{Name: "kill-while-saving", Incident: I4, Needs: []Capability{CanKill}, run: probing(whileSaving(CanKill)),
 		Proves: "Of turns that were being saved at kill -9, the acknowledged ones are there, all whole, none twice."},
-	{Name: "leader-killed", Incident: I4, Needs: []Capability{CanKillLead}, run: survives(CanKillLead),
+	{Name: "leader-killed", Incident: I4, Needs: []Capability{CanKillLead}, run: probing(survives(CanKillLead)),
 		Proves: "What was saved is there after kill -9 of the leader."},
-	{Name: "leader-killed-while-saving", Incident: I4, Needs: []Capability{CanKillLead}, run: whileSaving(CanKillLead),
+	{Name: "leader-killed-while-saving", Incident: I4, Needs: []Capability{CanKillLead},
+		run: probing(whileSaving(CanKillLead)),
 		Proves: "Of turns that were being saved when the leader was killed, the acknowledged ones are there, all " +
 			"whole, none twice."},
 	{Name: "leader-killed-linearizable", Incident: I5, Needs: []Capability{CanKillLead, HasLinear},
-		run:    linearizableWhile(CanKillLead),
+		run:    probing(linearizableWhile(CanKillLead)),
 		Proves: "Also while the leader is killed, one order of all saves and loads explains every answer."},
-	{Name: "all-killed", Incident: I4, Needs: []Capability{CanKillAll}, run: survives(CanKillAll),
+	{Name: "all-killed", Incident: I4, Needs: []Capability{CanKillAll}, run: probing(survives(CanKillAll)),
 		Proves: "What was saved is there after kill -9 of every node at once."},
-	{Name: "all-killed-while-saving", Incident: I4, Needs: []Capability{CanKillAll}, run: whileSaving(CanKillAll),
+	{Name: "all-killed-while-saving", Incident: I4, Needs: []Capability{CanKillAll},
+		run: probing(whileSaving(CanKillAll)),
 		Proves: "Of turns that were being saved when every node was killed, the acknowledged ones are there, all " +
 			"whole, none twice."},
-	{Name: "node-replaced", Incident: I4, Needs: []Capability{CanReplace}, run: survives(CanReplace),
+	{Name: "node-replaced", Incident: I4, Needs: []Capability{CanReplace}, run: probing(survives(CanReplace)),
 		Proves: "What was saved is there after a node was lost for good and another one took its place."},
-	{Name: "order-goes-on", Incident: I4, Needs: []Capability{CanRestart}, run: orderGoesOn,
+	{Name: "order-goes-on", Incident: I4, Needs: []Capability{CanRestart}, run: probing(orderGoesOn),
 		Proves: "What is saved after a restart comes after what was saved before."},
-	{Name: "cleared-stays-cleared", Incident: I3, Needs: []Capability{CanRestart}, run: clearedStays,
+	{Name: "cleared-stays-cleared", Incident: I3, Needs: []Capability{CanRestart}, run: probing(clearedStays),
 		Proves: "What was cleared before a restart does not come back."},
-	{Name: "deleted-stays-deleted", Incident: I3, Needs: []Capability{CanRestart, CanDelete}, run: deletedStays,
+	{Name: "deleted-stays-deleted", Incident: I3, Needs: []Capability{CanRestart, CanDelete},
+		run:    probing(deletedStays),
 		Proves: "What was deleted before a restart does not come back."},
-	{Name: "trimmed-stays-trimmed", Incident: I3, Needs: []Capability{CanRestart, CanTrim}, run: trimmedStays,
+	{Name: "trimmed-stays-trimmed", Incident: I3, Needs: []Capability{CanRestart, CanTrim}, run: probing(trimmedStays),
 		Proves: "What was trimmed before a restart does not come back, and what was kept is there."},
-	{Name: "popped-stays-popped", Incident: I3, Needs: []Capability{CanRestart, CanPop}, run: poppedStays,
+	{Name: "popped-stays-popped", Incident: I3, Needs: []Capability{CanRestart, CanPop}, run: probing(poppedStays),
 		Proves: "What was popped before a restart does not come back, and what was before it is there."},
-	{Name: "blue-green", Incident: I4, Needs: []Capability{HasProcesses}, run: blueGreen,
+	{Name: "blue-green", Incident: I4, Needs: []Capability{HasProcesses}, run: probing(blueGreen),
 		Proves: "While a new process serves, old ones are killed in the midst of a save: what was acknowledged is " +
 			"there, whole, once, and the new one goes on."},
-	{Name: "ttl-survives", Incident: I1, Needs: []Capability{CanRestart, CanExpire}, run: ttlSurvives,
+	{Name: "ttl-survives", Incident: I1, Needs: []Capability{CanRestart, CanExpire}, run: probing(ttlSurvives),
 		Proves: "A restart neither forgets the end of a session nor brings it forward."},
 }
 
+// restartProbe restarts the store.
+type restartProbe struct{ *probe }
+
 // survives saves several conversations, restarts at once, and looks for them.
-func survives(kind Capability) func(*probe) error {
-	return func(p *probe) error {
+func survives(kind Capability) func(restartProbe) error {
+	return func(p restartProbe) error {
 		var sessions []string
 		for i := range 5 {
 			sessions = append(sessions, p.session(fmt.Sprint(i)))
@@ -76,7 +82,7 @@ func survives(kind Capability) func(*probe) error {
 // amid restarts while a crew is saving: as soon as a third of the turns are
 // acknowledged. Writers go on until they are through. It is an error if they are through
 // before: then so many saves failed that nothing can be said about the restart.
-func (p *probe) amid(kind Capability, as []assignment) error {
+func (p restartProbe) amid(kind Capability, as []assignment) error {
 	total := 0
 	for i := range as {
 		as[i].Stubborn, as[i].Again = true, p.Target.Claims.IDs
@@ -98,7 +104,7 @@ func (p *probe) amid(kind Capability, as []assignment) error {
 }
 
 // restartAfter restarts when so many turns are acknowledged.
-func (p *probe) restartAfter(ctx context.Context, turns int, kind Capability) error {
+func (p restartProbe) restartAfter(ctx context.Context, turns int, kind Capability) error {
 	for p.history.saved.Load() < int64(turns) {
 		if ctx.Err() != nil {
 			return fmt.Errorf("only %d turns were saved, and it takes %d before %s; the last error: %s",
@@ -109,8 +115,8 @@ func (p *probe) restartAfter(ctx context.Context, turns int, kind Capability) er
 	return p.restart(kind)
 }
 
-func whileSaving(kind Capability) func(*probe) error {
-	return func(p *probe) error {
+func whileSaving(kind Capability) func(restartProbe) error {
+	return func(p restartProbe) error {
 		s := p.session("a")
 		if err := p.amid(kind, p.crew(s, p.Turns*2, 2)); err != nil {
 			return err
@@ -126,8 +132,8 @@ func whileSaving(kind Capability) func(*probe) error {
 	}
 }
 
-func linearizableWhile(kind Capability) func(*probe) error {
-	return func(p *probe) error {
+func linearizableWhile(kind Capability) func(restartProbe) error {
+	return func(p restartProbe) error {
 		s := p.session("a")
 		as := p.crew(s, p.Turns, 1)[:min(4, p.Writers)]
 		for i := range as {
@@ -140,11 +146,11 @@ func linearizableWhile(kind Capability) func(*probe) error {
 		if err != nil {
 			return err
 		}
-		return p.oneOrder(h, s)
+		return orderProbe(p).oneOrder(h, s)
 	}
 }
 
-func orderGoesOn(p *probe) error {
+func orderGoesOn(p restartProbe) error {
 	s := p.session("a")
 	h := p.store
 	for range 2 {
@@ -165,11 +171,12 @@ func orderGoesOn(p *probe) error {
 	return p.verifyWhole(h, s)
 }
 
-func ttlSurvives(p *probe) error {
+func ttlSurvives(p restartProbe) error {
+	expiry := expiryProbe(p)
 	short, long := p.session("short"), p.session("long")
 	ctx, cancel := p.op()
 	defer cancel()
-	_, err := p.addTTL(short, 1)
+	_, err := expiry.addTTL(short, 1)
 	if err != nil {
 		return err
 	}
@@ -186,11 +193,45 @@ func ttlSurvives(p *probe) error {
 	if err != nil {
 		return err
 	}
-	if err := p.ended(h, short); err != nil {
+	if err := expiry.ended(h, short); err != nil {
 		return err
 	}
 	if err := p.verifyWhole(h, long); err != nil {
 		return fmt.Errorf("the session that ends in an hour: %w", err)
 	}
 	return nil
+}
+
+func (p restartProbe) restart(kind Capability) error {
+	for _, r := range p.Target.Restarts {
+		if r.Kind == kind {
+			if err := r.Do(p.ctx); err != nil {
+				return fmt.Errorf("%s: %w", kind, err)
+			}
+			return nil
+		}
+	}
+	return lacksError(kind)
+}
+
+// anyRestart is the harshest kind that the target knows, which is the last one.
+func (p restartProbe) anyRestart() error {
+	return p.restart(p.Target.Restarts[len(p.Target.Restarts)-1].Kind)
+}
+
+// reopened returns a new handle after a restart.
+func (p restartProbe) reopened() (Store, error) {
+	for end := time.Now().Add(healTime); ; {
+		h, err := p.open()
+		if err == nil {
+			if _, err = p.load(h, p.session("hello")); err == nil {
+				p.store = h
+				return h, nil
+			}
+		}
+		if time.Now().After(end) || p.ctx.Err() != nil {
+			return nil, fmt.Errorf("%w: the store does not answer after the restart: %w", errLate, err)
+		}
+		pause(p.ctx, 50*time.Millisecond)
+	}
 }

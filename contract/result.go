@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Status is how a case ended.
+// Status is the outcome of a case.
 type Status string
 
 const (
@@ -34,7 +34,7 @@ type Report struct {
 	Elapsed time.Duration
 }
 
-// Count returns how many cases of a gate ("": of all) ended so.
+// Count returns how many cases of a gate ("": of all gates) have that status.
 func (r *Report) Count(g Gate, s Status) int {
 	n := 0
 	for i := range r.Results {
@@ -45,9 +45,8 @@ func (r *Report) Count(g Gate, s Status) int {
 	return n
 }
 
-// Gate is the verdict on a gate: Failed if any of its cases failed, else Undecided if
-// any is undecided, Unsupported if none could be run, else Passed. ok is false if no
-// case of it was selected.
+// Gate returns the verdict on a gate: Failed if any of its cases failed, else Undecided if any is
+// undecided, Unsupported if none could be run, else Passed. ok is false if no case of it was selected.
 func (r *Report) Gate(g Gate) (s Status, ok bool) {
 	for i := range r.Results {
 		ok = ok || r.Results[i].Case.Gate == g
@@ -63,9 +62,9 @@ func (r *Report) Gate(g Gate) (s Status, ok bool) {
 	return Passed, ok
 }
 
-// Missing returns the gates that are not seen to hold although they should. With no
-// gate required, these are the failed and undecided ones; otherwise, those of the
-// required ones that did not pass, or could not be run at all.
+// Missing returns the gates that should hold but were not shown to. If no gate is required, these are
+// the failed and undecided ones; otherwise, they are the required ones that did not pass, or could not
+// be run at all.
 func (r *Report) Missing(required ...Gate) []Gate {
 	var out []Gate
 	for _, g := range Gates {

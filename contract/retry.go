@@ -8,36 +8,39 @@ import (
 )
 
 var retryCases = []Case{
-	{Name: "same-ids", Incident: I3, Needs: []Capability{HasIDs}, run: sameIDs,
+	{Name: "same-ids", Incident: I3, Needs: []Capability{HasIDs}, run: probing(sameIDs),
 		Proves: "A turn that is sent twice under its ids is there once."},
-	{Name: "other-handle", Incident: I3, Needs: []Capability{HasIDs}, run: otherHandle,
+	{Name: "other-handle", Incident: I3, Needs: []Capability{HasIDs}, run: probing(otherHandle),
 		Proves: "The retry is recognised also through another handle."},
-	{Name: "after-later-turns", Incident: I3, Needs: []Capability{HasIDs}, run: afterLaterTurns,
+	{Name: "after-later-turns", Incident: I3, Needs: []Capability{HasIDs}, run: probing(afterLaterTurns),
 		Proves: "A retry after others have saved changes neither the number nor the order of messages."},
 	{Name: "at-once", Incident: I5, Needs: []Capability{HasIDs}, run: retriesAtOnce,
 		Proves: "Copies of one request that arrive at the same moment are saved once."},
-	{Name: "other-content", Incident: I3, Needs: []Capability{HasIDs}, run: otherContent,
+	{Name: "other-content", Incident: I3, Needs: []Capability{HasIDs}, run: probing(otherContent),
 		Proves: "An id that comes back with other content is refused, and the first content stays."},
-	{Name: "partly-known", Incident: I3, Needs: []Capability{HasIDs}, run: partlyKnown,
+	{Name: "partly-known", Incident: I3, Needs: []Capability{HasIDs}, run: probing(partlyKnown),
 		Proves: "A turn of which only some messages are known is refused, and adds nothing."},
 	{Name: "same-text-new-ids", Incident: I3, Needs: []Capability{HasIDs}, run: sameTextNewIDs,
 		Proves: "The same words under new ids are a new turn."},
 	{Name: "other-session", Incident: I2, Needs: []Capability{HasIDs}, run: sameIDsOtherSession,
 		Proves: "Ids that are known in one session mean nothing in another."},
-	{Name: "after-clear", Incident: I3, Needs: []Capability{HasIDs, HasLateIDs}, run: afterClear,
+	{Name: "after-clear", Incident: I3, Needs: []Capability{HasIDs, HasLateIDs}, run: probing(afterClear),
 		Proves: "A retry that arrives after a clear does not bring the turn back."},
-	{Name: "after-restart", Incident: I4, Needs: []Capability{HasIDs, CanRestart}, run: afterRestart,
+	{Name: "after-restart", Incident: I4, Needs: []Capability{HasIDs, CanRestart}, run: probing(afterRestart),
 		Proves: "A retry is recognised also when the store was restarted in between."},
-	{Name: "reply-lost", Incident: I3, Needs: []Capability{HasIDs, HasLine}, run: replyLost,
+	{Name: "reply-lost", Incident: I3, Needs: []Capability{HasIDs, HasLine}, run: probing(replyLost),
 		Proves: "A turn whose confirmation was lost is there once after the caller's retry."},
-	{Name: "request-lost", Incident: I3, Needs: []Capability{HasIDs, HasLine}, run: requestLost,
+	{Name: "request-lost", Incident: I3, Needs: []Capability{HasIDs, HasLine}, run: probing(requestLost),
 		Proves: "A turn whose request was lost is there once after the caller's retry."},
-	{Name: "flaky-connection", Incident: I3, Needs: []Capability{HasIDs, HasLine}, run: flakyConnection,
+	{Name: "flaky-connection", Incident: I3, Needs: []Capability{HasIDs, HasLine}, run: probing(flakyConnection),
 		Proves: "A conversation over a connection that breaks at random is complete, once, in order."},
 }
 
+// retryProbe sends turns again.
+type retryProbe struct{ *probe }
+
 // again sends a turn that was sent before, under the same ids.
-func (p *probe) again(s Store, session string, ms []Message) error {
+func (p retryProbe) again(s Store, session string, ms []Message) error {
 	ctx, cancel := p.op()
 	defer cancel()
 	if err := s.Add(ctx, session, ms...); err != nil {
@@ -46,7 +49,7 @@ func (p *probe) again(s Store, session string, ms []Message) error {
 	return nil
 }
 
-func sameIDs(p *probe) error {
+func sameIDs(p retryProbe) error {
 	s := p.session("a")
 	if err := p.fill(p.store, s, 2); err != nil {
 		return err
@@ -59,7 +62,7 @@ func sameIDs(p *probe) error {
 	return p.verifyWhole(p.store, s)
 }
 
-func otherHandle(p *probe) error {
+func otherHandle(p retryProbe) error {
 	s := p.session("a")
 	if err := p.fill(p.store, s, 1); err != nil {
 		return err
@@ -74,7 +77,7 @@ func otherHandle(p *probe) error {
 	return p.verifyWhole(p.store, s)
 }
 
-func afterLaterTurns(p *probe) error {
+func afterLaterTurns(p retryProbe) error {
 	s := p.session("a")
 	if err := p.fill(p.store, s, p.Turns); err != nil {
 		return err
@@ -107,7 +110,7 @@ func retriesAtOnce(p *probe) error {
 }
 
 // mustConflict adds what has to be refused, and looks that nothing has changed.
-func (p *probe) mustConflict(session, what string, ms ...Message) error {
+func (p retryProbe) mustConflict(session, what string, ms ...Message) error {
 	ctx, cancel := p.op()
 	defer cancel()
 	err := p.store.Add(ctx, session, ms...)
@@ -120,7 +123,7 @@ func (p *probe) mustConflict(session, what string, ms ...Message) error {
 	return nil
 }
 
-func otherContent(p *probe) error {
+func otherContent(p retryProbe) error {
 	s := p.session("a")
 	if err := p.fill(p.store, s, 2); err != nil {
 		return err
@@ -130,7 +133,7 @@ func otherContent(p *probe) error {
 	return p.mustConflict(s, "a turn with known ids and other content", changed...)
 }
 
-func partlyKnown(p *probe) error {
+func partlyKnown(p retryProbe) error {
 	s := p.session("a")
 	if err := p.fill(p.store, s, 2); err != nil {
 		return err
@@ -164,7 +167,7 @@ func sameIDsOtherSession(p *probe) error {
 	return errors.Join(p.exactly(p.store, a, ms), p.exactly(p.store, b, ms))
 }
 
-func afterClear(p *probe) error {
+func afterClear(p retryProbe) error {
 	s := p.session("a")
 	if err := p.fill(p.store, s, 2); err != nil {
 		return err
@@ -180,7 +183,7 @@ func afterClear(p *probe) error {
 	return p.exactly(p.store, s, nil)
 }
 
-func afterRestart(p *probe) error {
+func afterRestart(p retryProbe) error {
 	s := p.session("a")
 	if err := p.fill(p.store, s, 3); err != nil {
 		return err
@@ -189,7 +192,7 @@ func afterRestart(p *probe) error {
 	if err := restart.Do(p.ctx); err != nil {
 		return err
 	}
-	h, err := p.reopened()
+	h, err := restartProbe(p).reopened()
 	if err != nil {
 		return err
 	}
@@ -202,7 +205,7 @@ func afterRestart(p *probe) error {
 // lossy sends turns over a line on which requests or answers get lost, each until
 // it is acknowledged, under the same ids. Some faults let a few requests pass, for
 // stores that need several for one turn.
-func (p *probe) lossy(turns int, breaks ...Break) error {
+func (p faultProbe) lossy(turns int, breaks ...Break) error {
 	line, h, err := p.line()
 	if err != nil {
 		return err
@@ -225,7 +228,7 @@ func (p *probe) lossy(turns int, breaks ...Break) error {
 
 // untilSaved sends a turn until it is acknowledged; the handle is replaced when a
 // call fails.
-func (p *probe) untilSaved(line Line, h *Store, session string, turn int) error {
+func (p faultProbe) untilSaved(line Line, h *Store, session string, turn int) error {
 	for attempt := 1; ; attempt++ {
 		err := p.noted(session, turnKey{1, turn}, 2, func() error {
 			ctx, cancel := p.op()
@@ -245,9 +248,9 @@ func (p *probe) untilSaved(line Line, h *Store, session string, turn int) error 
 	}
 }
 
-func replyLost(p *probe) error   { return p.lossy(5, CutAfter) }
-func requestLost(p *probe) error { return p.lossy(5, CutBefore) }
+func replyLost(p faultProbe) error   { return p.lossy(5, CutAfter) }
+func requestLost(p faultProbe) error { return p.lossy(5, CutBefore) }
 
-func flakyConnection(p *probe) error {
+func flakyConnection(p faultProbe) error {
 	return p.lossy(p.Turns, CutAfter, CutBefore, CutAfter)
 }

@@ -37,11 +37,11 @@ var sequentialCases = []Case{
 	{Name: "later-system", Incident: I3, run: laterSystem,
 		Proves: "A system message in the middle of a conversation stays where it was said, and replaces none " +
 			"before it."},
-	{Name: "clear", Incident: I3, run: clearSession,
+	{Name: "clear", Incident: I3, run: probing(clearSession),
 		Proves: "A cleared session is empty, and what is said afterwards stands alone."},
 	{Name: "clear-nothing", Incident: I3, run: clearNothing,
 		Proves: "Clearing a session that does not exist is no error."},
-	{Name: "delete", Incident: I3, Needs: []Capability{CanDelete}, run: deleteSession,
+	{Name: "delete", Incident: I3, Needs: []Capability{CanDelete}, run: probing(deleteSession),
 		Proves: "A deleted session is empty, also for other handles, and can begin again."},
 	{Name: "trim", Incident: I3, Needs: []Capability{CanTrim}, run: trimSession,
 		Proves: "Trimming keeps exactly the newest messages, in order."},

@@ -8,29 +8,29 @@ import (
 	"strings"
 )
 
-// Stater keeps state beside conversations: fields under a key, which is no session's.
+// Stater keeps state beside conversations: fields under a key that is not a session's.
 type Stater interface {
-	// SetState sets fields, and leaves the others as they are.
+	// SetState sets fields, and keeps the others.
 	SetState(ctx context.Context, key string, fields map[string]string) error
-	// State returns all fields, none if there is no such key.
+	// State returns all fields, or none if there is no such key.
 	State(ctx context.Context, key string) (map[string]string, error)
 }
 
 var stateCases = []Case{
-	{Name: "state", Incident: I4, Needs: []Capability{CanState}, run: stateMerged,
+	{Name: "state", Incident: I4, Needs: []Capability{CanState}, run: probing(stateMerged),
 		Proves: "Fields of a state that were set come back, through every handle, and leave the others as they were."},
-	{Name: "large-state", Incident: I3, Needs: []Capability{CanState}, run: largeState,
+	{Name: "large-state", Incident: I3, Needs: []Capability{CanState}, run: probing(largeState),
 		Proves: "A field of a state of a hundred thousand bytes comes back whole."},
 }
 
-func (p *probe) setState(s Store, key string, fields map[string]string) error {
+func (p transactionProbe) setState(s Store, key string, fields map[string]string) error {
 	ctx, cancel := p.op()
 	defer cancel()
 	return s.(Stater).SetState(ctx, key, fields)
 }
 
 // stateIs looks that a state has these fields and no others.
-func (p *probe) stateIs(s Store, key string, want map[string]string) error {
+func (p transactionProbe) stateIs(s Store, key string, want map[string]string) error {
 	ctx, cancel := p.op()
 	defer cancel()
 	got, err := s.(Stater).State(ctx, key)
@@ -57,7 +57,7 @@ func sameFields(what string, got, want map[string]string) error {
 	return nil
 }
 
-func stateMerged(p *probe) error {
+func stateMerged(p transactionProbe) error {
 	a, b := p.session("a"), p.session("b")
 	other, err := p.open()
 	if err != nil {
@@ -81,7 +81,7 @@ func stateMerged(p *probe) error {
 	return p.stateIs(p.store, b, map[string]string{"plan": "b"})
 }
 
-func largeState(p *probe) error {
+func largeState(p transactionProbe) error {
 	key := p.session("a")
 	want := map[string]string{"small": "1", "large": strings.Repeat("0123456789", 10_000)}
 	if err := p.setState(p.store, key, want); err != nil {

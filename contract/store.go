@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// Store is a handle on the memory store under test: what an agent service holds
-// in one of its processes. Every method may be called by several goroutines at
-// once, and returns soon after its context has ended.
+// Store is a handle on the memory store under test, such as an agent service holds in one of its
+// processes. Every method may be called by several goroutines at once, and must return soon after its
+// context has ended.
 type Store interface {
 	// Add saves the messages of one turn at the end of the session, all of them
 	// or none, next to each other. When it returns nil they are saved: every
 	// handle sees them, and they survive whatever the store promises to survive.
 	Add(ctx context.Context, session string, turn ...Message) error
-	// Load returns all messages of the session, oldest first. A session that was
-	// never written, or cleared, has none, which is not an error; and a Load that
-	// could not find out is an error, never an empty history.
+	// Load returns all messages of the session, oldest first. A session that was never written, or was
+	// cleared, has none, which is no error. A Load that could not read the session returns an error,
+	// never an empty history.
 	Load(ctx context.Context, session string) ([]Message, error)
 	// Clear removes all messages of the session.
 	Clear(ctx context.Context, session string) error
-	// Close ends the handle and leaves what is stored.
+	// Close ends the handle, and keeps what is stored.
 	Close() error
 }
 
 // The optional interfaces of a Store.
 
-// Deleter removes a session, as if it had never been.
+// Deleter removes a session, as if it had never existed.
 type Deleter interface {
 	Delete(ctx context.Context, session string) error
 }
@@ -53,48 +53,46 @@ type Lister interface {
 	Sessions(ctx context.Context, prefix string) ([]string, error)
 }
 
-// Expirer is Add, and the session with all its messages ends ttl from now unless
-// a later AddTTL moves that time.
+// Expirer adds a turn as Add does. The session with all its messages expires ttl from now, unless a
+// later AddTTL changes that time.
 type Expirer interface {
 	AddTTL(ctx context.Context, session string, ttl time.Duration, turn ...Message) error
 }
 
-// Conditional lets a caller who has read a session append only if no other has
-// changed it since.
+// Conditional lets a caller that has read a session append only if it was not changed since.
 type Conditional interface {
-	// LoadVersion is Load, and returns what identifies this state of the session.
+	// LoadVersion is Load, and also returns what identifies this state of the session.
 	LoadVersion(ctx context.Context, session string) ([]Message, string, error)
-	// AddIf is Add if the session is still in the state of that version; otherwise
-	// it changes nothing and returns ErrConflict.
+	// AddIf is Add, if the session is still in the state of that version. Otherwise, it changes nothing
+	// and returns ErrConflict.
 	AddIf(ctx context.Context, session, version string, turn ...Message) error
 }
 
-// AsyncAdder begins an Add and returns at once. The channel, of capacity 1, gets
-// the outcome; until then nothing is promised.
+// AsyncAdder begins an Add and returns at once. The channel, of capacity 1, receives the outcome; until
+// then, nothing is promised.
 type AsyncAdder interface {
 	AddAsync(ctx context.Context, session string, turn ...Message) <-chan error
 }
 
-// AsyncLoader begins a Load and returns at once. The channel, of capacity 1, gets what
-// was loaded.
+// AsyncLoader begins a Load and returns at once. The channel, of capacity 1, receives what was loaded.
 type AsyncLoader interface {
 	LoadAsync(ctx context.Context, session string) <-chan Loaded
 }
 
-// Loaded is what a Load returns.
+// Loaded is the result of a Load.
 type Loaded struct {
 	Messages []Message
 	Err      error
 }
 
-// AsyncClearer begins a Clear and returns at once. The channel, of capacity 1, gets the
-// outcome; until then nothing is promised.
+// AsyncClearer begins a Clear and returns at once. The channel, of capacity 1, receives the outcome;
+// until then, nothing is promised.
 type AsyncClearer interface {
 	ClearAsync(ctx context.Context, session string) <-chan error
 }
 
-// Corrupter makes one message of the session, which has several, unreadable behind the
-// store's back: as a program of another version, or a damaged disk, would leave it.
+// Corrupter makes one message of a session that has several unreadable, without the store's knowledge,
+// as a program of another version or a damaged disk might.
 type Corrupter interface {
 	Corrupt(ctx context.Context, session string) error
 }
@@ -105,8 +103,8 @@ type Namespacer interface {
 	Namespace(ctx context.Context, name string) (Store, error)
 }
 
-// Selective is implemented by a Store whose type has the methods of an optional
-// interface although this one cannot carry them out, such as a proxy for others.
+// Selective is implemented by a Store that may not support an optional interface although its type has
+// the methods, such as a proxy for other stores.
 type Selective interface {
 	Supports(Capability) bool
 }
@@ -121,7 +119,7 @@ var (
 	// ErrRefused: the store cannot hold such a message or such a key. Nothing was
 	// changed.
 	ErrRefused = errors.New("refused")
-	// ErrNotApplied: the store failed, and surely nothing was changed.
+	// ErrNotApplied: the store failed, and nothing was changed.
 	ErrNotApplied = errors.New("not applied")
 )
 

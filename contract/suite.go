@@ -17,8 +17,7 @@ import (
 // default.
 type Suite struct {
 	Target Target
-	// Seed makes other messages and choices than those that each case has by
-	// default; 0: those.
+	// Seed determines the messages and choices of all cases; 0: each case has its own seed.
 	Seed uint64
 	// Writers is the number of concurrent writers: 8.
 	Writers int
@@ -30,14 +29,14 @@ type Suite struct {
 	// as gate/name or name, with * and ? as in file names.
 	Gates []Gate
 	Cases []string
-	// Began and Ended, if set, are told of every case as it is run, of which there
-	// are total.
+	// Began and Ended, if set, are called for every case before and after it runs. total is the number
+	// of cases.
 	Began func(c *Case, number, total int)
 	Ended func(r *Result, number, total int)
 }
 
-// Run holds a store to the contract, each case being a subtest named gate/case.
-// open returns a new handle; all handles are on the same data.
+// Run tests a store against the contract. Each case is a subtest named gate/case. open returns a new
+// handle; all handles use the same data.
 func Run(t *testing.T, open func(ctx context.Context) (Store, error)) {
 	t.Helper()
 	s := Suite{Target: Target{Open: open}}
@@ -96,9 +95,8 @@ func report(t *testing.T, r Result) {
 	}
 }
 
-// Verify runs the selected cases one after another. Its error is that of a
-// selection that makes no sense, of a target that cannot be opened at all, or of
-// ctx; how the store did is in the Report.
+// Verify runs the selected cases one after another. It returns an error if the selection is invalid, if
+// the target cannot be opened at all, or if ctx ends; failures of the store are in the Report.
 func (s *Suite) Verify(ctx context.Context) (*Report, error) {
 	run, cases, err := s.prepare()
 	if err != nil {
@@ -182,7 +180,8 @@ func orDefault[T int | time.Duration](v *T, otherwise T) {
 	}
 }
 
-// Selected returns the cases that Gates and Cases select, or what is wrong with them.
+// Selected returns the cases that Gates and Cases select, or an error that says what is wrong with the
+// selection.
 func (s *Suite) Selected() ([]Case, error) {
 	for _, g := range s.Gates {
 		if !slices.Contains(Gates[:], g) {

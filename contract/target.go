@@ -6,25 +6,24 @@ import (
 	"time"
 )
 
-// Target is a memory store as the suite reaches it. Only Open is required.
+// Target says how the suite reaches a memory store. Only Open is required.
 type Target struct {
 	// Name is shown in reports.
 	Name string
-	// Open returns a new handle. All handles, in all processes, are on the same
-	// data.
+	// Open returns a new handle. All handles, in all processes, use the same data.
 	Open func(ctx context.Context) (Store, error)
-	// Claims are the promises of the store that its methods do not show.
+	// Claims are promises of the store that its methods do not reveal.
 	Claims Claims
-	// Restarts are the ways in which the store can be made to stop and come back.
+	// Restarts are the ways in which the store can be stopped and started again.
 	Restarts []Restart
-	// Line, if set, opens a way to the store that can be broken.
+	// Line, if set, opens a connection path to the store that can be broken.
 	Line func(ctx context.Context) (Line, error)
 	// Copy, if set, returns a command whose process calls WriterMain with a
 	// function that opens this same target.
 	Copy func(ctx context.Context) *exec.Cmd
 }
 
-// Claims are promises that the suite holds a store to only if they are made.
+// Claims are promises that the suite tests only if the store makes them.
 type Claims struct {
 	// IDs: an Add whose messages all have ids that are in the session already
 	// changes nothing and succeeds if it is the same turn, and is ErrConflict
@@ -35,10 +34,11 @@ type Claims struct {
 	// Linearizable: each operation on a session takes place at one moment between
 	// its call and its return.
 	Linearizable bool
-	// Bytes: a message without a Role is any bytes, and comes back as such.
+	// Bytes: a message without a Role may contain any bytes, and is returned unchanged.
 	Bytes bool
-	// MaxBytes is the longest Content of a message; a longer one is ErrRefused. A store
-	// that claims Bytes is asked with a message without a Role, others with a user's.
+	// MaxBytes is the length of the longest Content of a message; for a longer one, the store returns
+	// ErrRefused. A store that claims Bytes is tested with a message without a Role, others with a
+	// user's message.
 	MaxBytes int
 }
 
@@ -61,14 +61,14 @@ const (
 	Answer    Break = "answer"     // an error is answered and the request not passed on
 )
 
-// Fault is one disturbance.
+// Fault is one fault of a Line.
 type Fault struct {
 	Break Break
-	// Answer is one of Line.Answers, if that is the Break.
+	// Answer is one of Line.Answers, if Break is Answer.
 	Answer string
-	// Skip is how many requests pass before.
+	// Skip is how many requests pass before the fault begins.
 	Skip int
-	// Times is how many requests meet it; 0: every one until Heal.
+	// Times is how many requests the fault affects; 0: all until Heal.
 	Times int
 }
 
@@ -79,18 +79,18 @@ func (f Fault) String() string {
 	return string(f.Break)
 }
 
-// Line is a way to the store that the suite can break. Its methods are called by
-// one goroutine; handles through it by many.
+// Line is a connection path to the store that the suite can break. Its methods are called by one
+// goroutine at a time; the handles that it opens are used by many.
 type Line interface {
-	// Open returns a handle whose requests take this way.
+	// Open returns a handle whose requests take this path.
 	Open(ctx context.Context) (Store, error)
-	// Answers lists the error answers that can be given, such as "OOM".
+	// Answers lists the error answers that the Line can give, such as "OOM".
 	Answers() []string
-	// Break disturbs requests from now on.
+	// Break applies a fault to requests from now on.
 	Break(Fault)
-	// Heal ends the disturbance; connections that were cut stay so.
+	// Heal ends the fault; connections that were cut stay cut.
 	Heal()
-	// Hits is how many requests have met a fault since Break.
+	// Hits returns how many requests a fault has affected since Break.
 	Hits() int
 	Close() error
 }

@@ -26,25 +26,29 @@ type Transactor interface {
 }
 
 var transactionCases = []Case{
-	{Name: "transaction", Incident: I1, Needs: []Capability{CanTransact, CanState, CanCondition}, run: transaction,
+	{Name: "transaction", Incident: I1, Needs: []Capability{CanTransact, CanState, CanCondition},
+		run:    probing(transaction),
 		Proves: "A transaction over sessions and a state is there whole, through every handle."},
 	{Name: "transaction-refused", Incident: I5, Needs: []Capability{CanTransact, CanState, CanCondition},
-		run:    transactionRefused,
+		run:    probing(transactionRefused),
 		Proves: "If one condition of a transaction does not hold, none of its changes is made."},
-	{Name: "transaction-retried", Incident: I3, Needs: []Capability{CanTransact}, run: transactionRetried,
+	{Name: "transaction-retried", Incident: I3, Needs: []Capability{CanTransact}, run: probing(transactionRetried),
 		Proves: "A transaction that is sent again under its id takes place once; another under that id is refused."},
-	{Name: "transactions-at-once", Incident: I1, Needs: []Capability{CanTransact}, run: transactionsAtOnce,
+	{Name: "transactions-at-once", Incident: I1, Needs: []Capability{CanTransact}, run: probing(transactionsAtOnce),
 		Proves: "Transactions over the same sessions come after one another: every session has them in one order."},
 }
 
+// transactionProbe changes several sessions, or their states, at once.
+type transactionProbe struct{ *probe }
+
 // transact carries a transaction out; its id is one of this case.
-func (p *probe) transact(s Store, id string, changes ...Change) error {
+func (p transactionProbe) transact(s Store, id string, changes ...Change) error {
 	ctx, cancel := p.op()
 	defer cancel()
 	return s.(Transactor).Transact(ctx, p.script(id).token+"-"+id, changes...)
 }
 
-func transaction(p *probe) error {
+func transaction(p transactionProbe) error {
 	a, b, state := p.session("a"), p.session("b"), p.session("state")
 	other, err := p.open()
 	if err != nil {
@@ -52,7 +56,7 @@ func transaction(p *probe) error {
 	}
 	var inA, inB []Message
 	for i := range 3 {
-		_, version, err := p.version(p.store, b)
+		_, version, err := conflictProbe(p).version(p.store, b)
 		if err != nil {
 			return err
 		}
@@ -72,13 +76,13 @@ func transaction(p *probe) error {
 	return nil
 }
 
-func transactionRefused(p *probe) error {
+func transactionRefused(p transactionProbe) error {
 	a, b, state := p.session("a"), p.session("b"), p.session("state")
 	before := map[string]string{"turn": "none"}
 	if err := errors.Join(p.fill(p.store, b, 1), p.setState(p.store, state, before)); err != nil {
 		return err
 	}
-	_, old, err := p.version(p.store, b)
+	_, old, err := conflictProbe(p).version(p.store, b)
 	if err != nil {
 		return err
 	}
@@ -109,7 +113,7 @@ func withoutIDs(ms []Message) []Message {
 	return ms
 }
 
-func transactionRetried(p *probe) error {
+func transactionRetried(p transactionProbe) error {
 	a, b := p.session("a"), p.session("b")
 	other, err := p.open()
 	if err != nil {
@@ -132,7 +136,7 @@ func transactionRetried(p *probe) error {
 	return errors.Join(p.exactly(p.store, a, toA), p.exactly(p.store, b, toB))
 }
 
-func transactionsAtOnce(p *probe) error {
+func transactionsAtOnce(p transactionProbe) error {
 	sessions := []string{p.session("a"), p.session("b"), p.session("c")}
 	err := together(p.Writers, func(w int) error {
 		h, err := p.open()
@@ -166,7 +170,7 @@ func transactionsAtOnce(p *probe) error {
 }
 
 // order returns the turns of a session in their order there.
-func (p *probe) order(session string) (order []turnKey, err error) {
+func (p transactionProbe) order(session string) (order []turnKey, err error) {
 	ms, err := p.load(p.store, session)
 	for _, m := range ms {
 		l, ok := parseLabel(m.Content)

@@ -8,7 +8,7 @@ import (
 
 // unreadableRow is incident I3: what a class of another version has written was read
 // as no history at all, and without an error.
-func unreadableRow(p *probe) error {
+func unreadableRow(p faultProbe) error {
 	s, other := p.session("a"), p.session("b")
 	if err := errors.Join(p.fill(p.store, s, 3), p.fill(p.store, other, 2)); err != nil {
 		return err
@@ -39,7 +39,7 @@ func unreadableRow(p *probe) error {
 
 // noticed loads a session of which one message cannot be read. That is an error,
 // unless the store keeps any bytes: then it shows these, and all other messages.
-func (p *probe) noticed(h Store, session string) error {
+func (p faultProbe) noticed(h Store, session string) error {
 	ctx, cancel := context.WithTimeout(p.ctx, defaultOp)
 	defer cancel()
 	ms, err := h.Load(ctx, session)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/turnlog/turnlog/contract/internal/clock"
 )
 
 // assignment is what one writer does, in a goroutine of the suite or in a process
@@ -107,7 +109,7 @@ func (w *writer) turn(ctx context.Context, k turnKey) error {
 func (w *writer) attempt(e event, f func([]Message) error) error {
 	e.Session, e.Parts = w.Session, w.Parts
 	ms := w.script().turn(e.Key, w.Parts)
-	e.Start = now()
+	e.Start = clock.Now()
 	err := f(ms)
 	e.finish(err)
 	w.emit(e)
@@ -134,7 +136,7 @@ func (w *writer) upon(ctx context.Context, k turnKey) error {
 	ctx, cancel := context.WithTimeout(ctx, defaultOp)
 	defer cancel()
 	store := w.store.(Conditional)
-	l := event{Op: opLoad, Session: w.Session, Key: turnKey{Writer: w.Writer}, Start: now()}
+	l := event{Op: opLoad, Session: w.Session, Key: turnKey{Writer: w.Writer}, Start: clock.Now()}
 	ms, version, err := store.LoadVersion(ctx, w.Session)
 	l.Seen = turnsOf(ms)
 	l.finish(err)
@@ -153,7 +155,7 @@ func (w *writer) load(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, defaultOp)
 	defer cancel()
-	e := event{Op: opLoad, Session: w.Session, Key: turnKey{Writer: w.Writer}, Start: now()}
+	e := event{Op: opLoad, Session: w.Session, Key: turnKey{Writer: w.Writer}, Start: clock.Now()}
 	ms, err := w.store.Load(ctx, w.Session)
 	e.Seen = turnsOf(ms)
 	e.finish(err)
@@ -170,4 +172,32 @@ func pause(ctx context.Context, d time.Duration) {
 	case <-time.After(d):
 	case <-ctx.Done():
 	}
+}
+
+// crew returns one assignment for each writer.
+func (p *probe) crew(session string, turns, parts int) []assignment {
+	return p.crewOf(p.Writers, session, turns, parts)
+}
+
+func (p *probe) crewOf(n int, session string, turns, parts int) []assignment {
+	as := make([]assignment, n)
+	sc := p.script(session)
+	for i := range as {
+		as[i] = assignment{Session: session, Token: sc.token, Seed: sc.seed, Writer: i + 1, Turns: turns, Parts: parts}
+	}
+	return as
+}
+
+// work has every assignment carried out by a goroutine, all at once: through the
+// given handle, or if it is nil, each through its own.
+func (p *probe) work(ctx context.Context, shared Store, as []assignment) error {
+	writers := make([]*writer, len(as))
+	for i, a := range as {
+		w := &writer{assignment: a, store: shared, open: p.opened, emit: p.history.record}
+		if err := w.handle(ctx); err != nil {
+			return err
+		}
+		writers[i] = w
+	}
+	return together(len(as), func(i int) error { return writers[i].run(ctx) })
 }

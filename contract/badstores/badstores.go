@@ -28,7 +28,8 @@ type Bad struct {
 // All lists them.
 func All() []Bad {
 	return slices.Concat(raceDefects, restartDefects, errorDefects, poolDefects, expiryDefects, damageDefects,
-		keyDefects, limitDefects, asyncDefects, processDefects, wholeDefects, editDefects, labelDefects)
+		keyDefects, limitDefects, asyncDefects, processDefects, wholeDefects, editDefects, labelDefects,
+		retentionDefects)
 }
 
 // Target returns a new store with the defect.

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,8 +17,8 @@ import (
 )
 
 // Shared is a store in a directory, which several processes share. The zero value of
-// its defects is a correct store: a save is one write at the end of a file, which the
-// end of a process does not divide.
+// its defects is a correct store: a save is one write at the end of a file. The end of a process can divide it, at
+// the end of a page of the file; so each begins a line, and a line that is not whole was never acknowledged.
 type Shared struct {
 	Dir      string
 	Locks    bool // a save holds a lock file, which a process that is killed leaves behind
@@ -59,7 +60,7 @@ func (h *sharedHandle) Add(_ context.Context, session string, turn ...contract.M
 	if err != nil {
 		return err
 	}
-	line = append(line, '\n')
+	line = slices.Concat([]byte("\n"), line, []byte("\n"))
 	if !h.s.Collects {
 		return h.s.write(session, line)
 	}
@@ -136,12 +137,9 @@ func (h *sharedHandle) Load(_ context.Context, session string) ([]contract.Messa
 	}
 	var ms []contract.Message
 	for line := range bytes.Lines(text) {
-		if !bytes.HasSuffix(line, []byte("\n")) {
-			break // it is being written
-		}
 		var bodies [][]byte
-		if err := json.Unmarshal(line, &bodies); err != nil {
-			return nil, err
+		if !bytes.HasSuffix(line, []byte("\n")) || json.Unmarshal(line, &bodies) != nil {
+			continue // it is being written, or the process was killed meanwhile
 		}
 		for _, b := range bodies {
 			ms = append(ms, contract.Decode(b))

@@ -77,6 +77,11 @@ func (h *Handle) Trim(ctx context.Context, session string, keep int) error {
 	return h.call(ctx, func() { h.server.keep(h.namespace, session, keep) })
 }
 
+// Retain implements contract.Retainer.
+func (h *Handle) Retain(ctx context.Context, session string, keep int) error {
+	return h.call(ctx, func() { h.server.retain(h.namespace, session, keep) })
+}
+
 func (h *Handle) Pop(ctx context.Context, session string) (m contract.Message, ok bool, err error) {
 	if lost := h.call(ctx, func() { m, ok, err = h.server.pop(h.namespace, session) }); lost != nil {
 		return m, ok, lost

@@ -33,6 +33,7 @@ type session struct {
 	version  uint64
 	metadata map[string]string
 	deadline time.Time // zero: none
+	length   int       // that it keeps by itself; 0: any
 	broken   int       // place of the message that cannot be read, from 1; 0: none
 }
 
@@ -145,6 +146,9 @@ func (s *Server) saveLocked(ss *session, turn []contract.Message) {
 			ss.ids[m.ID] = m
 		}
 	}
+	if ss.length > 0 {
+		ss.keep(ss.length)
+	}
 	s.changedLocked(ss)
 }
 
@@ -214,11 +218,26 @@ func (s *Server) keep(namespace, key string, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ss := s.sessionLocked(namespace, key, false); ss != nil && len(ss.messages) > n {
-		cut := len(ss.messages) - n
-		ss.messages = slices.Clone(ss.messages[cut:])
-		ss.broken = max(0, ss.broken-cut)
+		ss.keep(n)
 		s.changedLocked(ss)
 	}
+}
+
+// keep removes all but the n newest messages.
+func (ss *session) keep(n int) {
+	cut := max(0, len(ss.messages)-n)
+	ss.messages = slices.Clone(ss.messages[cut:])
+	ss.broken = max(0, ss.broken-cut)
+}
+
+// retain has a session keep its n newest messages from here on.
+func (s *Server) retain(namespace, key string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ss := s.sessionLocked(namespace, key, true)
+	ss.length = n
+	ss.keep(n)
+	s.changedLocked(ss)
 }
 
 func (s *Server) pop(namespace, key string) (contract.Message, bool, error) {

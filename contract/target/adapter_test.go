@@ -56,10 +56,14 @@ func adapterAnswer(store *memory.Handle, r wireRequest) (reply wireReply, err er
 	switch r.Op {
 	case "hello":
 		return wireReply{Name: "test", Can: []string{"async", "async load", "async clear", "corrupt", "delete", "trim",
-			"load last", "pop", "list", "expiry", "conditions", "ids", "late ids", "linearizable", "bytes"},
+			"load last", "pop", "list", "expiry", "conditions", "metadata", "labels",
+			"retention", "ids", "late ids", "linearizable",
+			"bytes"},
 			MaxBytes: memory.MaxBytes}, nil
 	case "add":
 		switch {
+		case r.WithMetadata:
+			return reply, store.AddWith(ctx, r.Session, r.Metadata, r.MustExist, turn...)
 		case r.TTL > 0:
 			return reply, store.AddTTL(ctx, r.Session, time.Duration(r.TTL)*time.Millisecond, turn...)
 		case r.Version != "":
@@ -67,6 +71,10 @@ func adapterAnswer(store *memory.Handle, r wireRequest) (reply wireReply, err er
 		}
 		return reply, store.Add(ctx, r.Session, turn...)
 	case "load":
+		if r.WithMetadata {
+			ms, metadata, err := store.LoadWith(ctx, r.Session)
+			return wireReply{Messages: toWire(ms), Metadata: metadata}, err
+		}
 		ms, version, err := store.LoadVersion(ctx, r.Session)
 		if r.Last > 0 {
 			ms = ms[max(0, len(ms)-r.Last):]
@@ -80,6 +88,11 @@ func adapterAnswer(store *memory.Handle, r wireRequest) (reply wireReply, err er
 		return reply, store.Delete(ctx, r.Session)
 	case "trim":
 		return reply, store.Trim(ctx, r.Session, *r.Keep)
+	case "retain":
+		return reply, store.Retain(ctx, r.Session, *r.Keep)
+	case "labelled":
+		reply.Sessions, err = store.Labelled(ctx, r.Label, r.Value)
+		return reply, err
 	case "list":
 		reply.Sessions, err = store.Sessions(ctx, r.Prefix)
 		return reply, err

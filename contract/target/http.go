@@ -218,6 +218,10 @@ func (s *httpStore) Trim(ctx context.Context, session string, keep int) error {
 	return absent(s.call(ctx, "POST", session, "/trim", map[string]int{"keep_last": keep}, nil))
 }
 
+func (s *httpStore) Retain(ctx context.Context, session string, keep int) error {
+	return s.call(ctx, "POST", session, "/retain", map[string]int{"messages": keep}, nil)
+}
+
 func (s *httpStore) Pop(ctx context.Context, session string) (contract.Message, bool, error) {
 	var h httpHistory
 	err := s.call(ctx, "POST", session, "/pop?encoding=base64", map[string]int{"count": 1}, &h)

@@ -22,6 +22,11 @@ func (s *turnlogStore) Labelled(ctx context.Context, name, value string) (keys [
 	return keys, nil
 }
 
+func (s *turnlogStore) Retain(ctx context.Context, session string, keep int) error {
+	_, err := s.c.Session(session).Retain(ctx, turn.Retention{Messages: uint64(keep)})
+	return translate(err)
+}
+
 func (s *turnlogStore) Remove(ctx context.Context, session, id string) error {
 	_, err := s.c.Session(session).Remove(ctx, turn.MessageRef{ID: id})
 	return translate(err)

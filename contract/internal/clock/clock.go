@@ -1,12 +1,13 @@
 //go:build linux || darwin
 
-package contract
+// Package clock has the clock by which calls of several processes are put in order.
+package clock
 
 import "golang.org/x/sys/unix"
 
-// now is nanoseconds of a clock that never goes back and that all processes of
+// Now is nanoseconds of a clock that never goes back and that all processes of
 // this machine share.
-func now() int64 {
+func Now() int64 {
 	var t unix.Timespec
 	unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // cannot fail with this clock
 	return t.Nano()

@@ -1,4 +1,4 @@
-package contract
+package openings
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 // TestOpeningsDoNotCount: the time to open handles is not the case's, up to a limit.
 func TestOpeningsDoNotCount(t *testing.T) {
 	const limit = time.Minute
+	late := errors.New("late")
 	for _, tt := range []struct {
 		name           string
 		opening, ended time.Duration
@@ -18,19 +19,25 @@ func TestOpeningsDoNotCount(t *testing.T) {
 		{"none", 0, limit},
 		{"shorter than the limit", 50 * time.Second, limit + 50*time.Second},
 		{"longer than the limit", 3 * limit, 4 * limit},
-		{"without an end", time.Hour, limit + mostOpening*limit},
+		{"without an end", time.Hour, limit + most*limit},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var o openings
-				ctx, cancel := o.bound(t.Context(), limit, errLate)
+				var o Openings
+				ctx, cancel := o.Bound(t.Context(), limit, late)
 				defer cancel()
 				start := time.Now()
 				for range 2 { // that overlap count once
-					go o.measure(func() error { pause(ctx, tt.opening); return nil })
+					go o.Measure(func() error {
+						select {
+						case <-time.After(tt.opening):
+						case <-ctx.Done():
+						}
+						return nil
+					})
 				}
 				<-ctx.Done()
-				if d := time.Since(start); d != tt.ended || !errors.Is(context.Cause(ctx), errLate) {
+				if d := time.Since(start); d != tt.ended || !errors.Is(context.Cause(ctx), late) {
 					t.Errorf("ended after %s instead of %s: %v", d, tt.ended, context.Cause(ctx))
 				}
 			})

@@ -1,4 +1,5 @@
-package contract
+// Package openings measures how long a case is busy with opening handles.
+package openings
 
 import (
 	"context"
@@ -6,17 +7,17 @@ import (
 	"time"
 )
 
-// openings measures for how long handles are being opened in a case. That may start
-// interpreters, and says little about the store.
-type openings struct {
+// Openings measures for how long handles are being opened in a case. That may start
+// interpreters, and says little about the store. Any goroutine may call the methods.
+type Openings struct {
 	mu    sync.Mutex
 	open  int       // that are in flight
 	since time.Time // from then on there were some
 	spent time.Duration
 }
 
-// measure calls f, which opens a handle.
-func (o *openings) measure(f func() error) error {
+// Measure calls f, which opens a handle.
+func (o *Openings) Measure(f func() error) error {
 	o.mu.Lock()
 	if o.open++; o.open == 1 {
 		o.since = time.Now()
@@ -33,7 +34,7 @@ func (o *openings) measure(f func() error) error {
 }
 
 // total is the time in which at least one handle was being opened.
-func (o *openings) total() time.Duration {
+func (o *Openings) total() time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.open == 0 {
@@ -42,12 +43,12 @@ func (o *openings) total() time.Duration {
 	return o.spent + time.Since(o.since)
 }
 
-// mostOpening bounds the time in which handles are being opened, in limits of a case.
-const mostOpening = 5
+// most bounds the time in which handles are being opened, in limits of a case.
+const most = 5
 
-// bound returns a context that ends, for this cause, when a case has taken longer than
-// limit. Openings do not count, up to mostOpening times the limit.
-func (o *openings) bound(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc) {
+// Bound returns a context that ends, for this cause, when a case has taken longer than
+// limit. Openings do not count, up to most times the limit.
+func (o *Openings) Bound(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
 		granted := time.Duration(0)
@@ -57,7 +58,7 @@ func (o *openings) bound(ctx context.Context, limit time.Duration, cause error) 
 			case <-ctx.Done():
 				return
 			}
-			total := min(o.total(), mostOpening*limit)
+			total := min(o.total(), most*limit)
 			left, granted = total-granted, total
 		}
 		cancel(cause)
