@@ -29,6 +29,8 @@ type takenBackup struct {
 	node  string        // that it was read from
 	began time.Duration // by the history's clock
 	index uint64
+
+	messages uint64 // that it has
 }
 
 // backUp takes backups of one node after the other until ctx ends. A node may refuse, or die, for the faults.
@@ -84,14 +86,18 @@ func restoreBackup(ctx context.Context, r *run) error {
 	if len(r.backups) == 0 {
 		return errors.New("no backup could be taken")
 	}
-	for _, b := range r.backups {
-		if _, _, err := backup.VerifyFile(b.path); err != nil {
+	for i := range r.backups {
+		b := &r.backups[i]
+		_, s, err := backup.VerifyFile(b.path)
+		if err != nil {
 			return fmt.Errorf("the backup of %s, as of log entry %d: %w", b.node, b.index, err)
 		}
+		b.messages = s.Messages
 	}
-	b := r.backups[rand.New(rand.NewPCG(r.seed, 23)).IntN(len(r.backups))]
-	r.report.Show("%d backups were taken; a new cluster began with that of %s, as of log entry %d", len(r.backups), b.node,
-		b.index)
+	worth := worthRestoring(r.backups)
+	b := worth[rand.New(rand.NewPCG(r.seed, 23)).IntN(len(worth))]
+	r.report.Show("%d backups were taken; a new cluster began with that of %s, as of log entry %d",
+		len(r.backups), b.node, b.index)
 	ctx, cancel := context.WithTimeout(ctx, stepLimit)
 	defer cancel()
 	if err := r.beginWith(ctx, b.path); err != nil {
@@ -110,13 +116,30 @@ func restoreBackup(ctx context.Context, r *run) error {
 			r.report.Fail("restored from the backup as of log entry %d, read at %s: %s", b.index, n.ID, problem)
 		}
 		if n == r.cluster.Nodes[0] {
-			defer func() { r.report.Show("the new cluster has %d messages, in %d sessions", messagesOf(has), len(has)) }()
+			defer func() {
+				r.report.Show("the new cluster has %d messages, in %d sessions", messagesOf(has), len(has))
+			}()
 			if err := r.retryAll(ctx, h.Operations, has); err != nil {
 				return err
 			}
 		}
 	}
 	return r.stop()
+}
+
+// worthRestoring returns the backups that have at least a tenth of the messages of the fullest one: the first is taken
+// as soon as the work begins, and a cluster that begins with next to nothing shows nothing.
+func worthRestoring(backups []takenBackup) (worth []takenBackup) {
+	most := uint64(0)
+	for i := range backups {
+		most = max(most, backups[i].messages)
+	}
+	for i := range backups {
+		if backups[i].messages >= most/10 {
+			worth = append(worth, backups[i])
+		}
+	}
+	return worth
 }
 
 // beginWith destroys all data, and begins a new cluster with a backup, on the same addresses.

@@ -1,12 +1,11 @@
-// Cluster-test tries the built turnlog binary from outside: real processes, real
-// sockets, and everything that can go wrong with them. It records every call
-// and judges the record.
+// Cluster-test tests the built turnlog binary from outside: with real processes, real sockets, and the
+// faults that these can have. It records every call, and checks the record.
 //
 //	go run ./cluster-test --list
 //	go run ./cluster-test --scenario chaos --time 2m --seed 7
 //
-// The exit status is 0 if everything that was promised was kept, 1 if not, and
-// 2 if the tester itself could not do its work.
+// The exit status is 0 if every promise was kept, 1 if one was broken or the checker could not decide,
+// and 2 if the harness itself failed.
 package main
 
 import (
@@ -22,7 +21,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/turnlog/turnlog/cluster-test/cluster"
 	"github.com/turnlog/turnlog/cluster-test/mutants"
 	"github.com/turnlog/turnlog/cluster-test/mutation"
 	"github.com/turnlog/turnlog/cluster-test/nemesis"
@@ -178,35 +176,6 @@ func (a *arguments) run(ctx context.Context) (bool, error) {
 	return a.totals.failed == 0, ctx.Err()
 }
 
-// provide has the binaries ready that the scenario asks for.
-func (a *arguments) provide(ctx context.Context, b *builds, s Scenario) (err error) {
-	if a.binary, err = b.binary(ctx, s.Clocks); err == nil && (s.Upgrade || s.Mixed) && a.oldBinary == "" {
-		a.oldBinary, err = b.oldBinary(ctx)
-	}
-	return err
-}
-
-// one runs a scenario, with what the seed adds to it, and returns its report and its directory.
-func (a *arguments) one(ctx context.Context, s Scenario, seed uint64, b *builds) (*report.Report, string, error) {
-	s = a.separate(a.secure(a.mix(s, seed), seed), seed)
-	if err := a.provide(ctx, b, s); err != nil {
-		return nil, "", err
-	}
-	command := a.command(s, seed)
-	fmt.Printf("----  %s: %s\n      %s\n", s.Name, s.About, command)
-	o := options{ports: a.ports, old: a.oldBinary, seed: seed, binary: a.binary,
-		out: a.out, keepData: a.keep, draw: a.pictures, commit: cluster.Commit(ctx),
-		say: func(format string, args ...any) { fmt.Printf("      "+format+"\n", args...) }}
-	r, dir, err := execute(ctx, s, o, command)
-	if err != nil {
-		return nil, dir, fmt.Errorf("%s: %w", s.Name, err)
-	}
-	r.Print(os.Stdout)
-	fmt.Printf("      %s\n", dir)
-	a.totals.add(r)
-	return r, dir, nil
-}
-
 // choose returns the scenarios asked for, changed as asked for.
 func (a *arguments) choose() ([]Scenario, error) {
 	if err := errors.Join(checkNetwork(a.network), choice("mix", a.mixing), choice("secure", a.securing)); err != nil {
@@ -239,42 +208,6 @@ func (a *arguments) choose() ([]Scenario, error) {
 		}
 	}
 	return chosen, nil
-}
-
-// command is the command line that repeats a run.
-func (a *arguments) command(s Scenario, seed uint64) string {
-	c := fmt.Sprintf("go run ./cluster-test --scenario %s --seed %d", s.Name, seed)
-	if usual, _ := scenario(s.Name); a.time > 0 || s.Time != usual.Time {
-		c += fmt.Sprintf(" --time %s", s.Time)
-	}
-	if a.nodes > 0 {
-		c += fmt.Sprintf(" --nodes %d", a.nodes)
-	}
-	if a.nemesis != "" {
-		c += " --nemesis " + a.nemesis
-	}
-	if a.workloads != "" {
-		c += " --workload " + a.workloads
-	}
-	if a.rate > 0 {
-		c += fmt.Sprintf(" --rate %d", a.rate)
-	}
-	if a.race {
-		c += " --race"
-	}
-	if s.Namespaces {
-		c += " --network " + netns
-	}
-	if s.Mixed {
-		c += " --mix " + yes
-	}
-	if s.Secure {
-		c += " --secure " + yes
-	}
-	if (s.Upgrade || s.Mixed) && a.old != oldCommit {
-		c += " --old-commit " + a.old
-	}
-	return c
 }
 
 func list() {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/turnlog/turnlog/internal/lincheck/history"
@@ -59,5 +60,26 @@ func TestRestoredIsJudged(t *testing.T) {
 	ops[0].Call.IDs = true
 	if got := lastAppends(ops, map[string]history.Result{"0/a": a}); len(got) != 1 || got["0/a"].ID != 1 {
 		t.Errorf("to be sent again: %v", got)
+	}
+}
+
+// A backup with next to nothing in it is not what a drill restores, unless there are no others.
+func TestBackupsWorthRestoring(t *testing.T) {
+	for _, c := range []struct{ has, want []uint64 }{
+		{[]uint64{4, 99, 100, 1000}, []uint64{100, 1000}},
+		{[]uint64{4, 7}, []uint64{4, 7}},
+		{[]uint64{0}, []uint64{0}},
+	} {
+		var backups []takenBackup
+		for _, n := range c.has {
+			backups = append(backups, takenBackup{messages: n})
+		}
+		var got []uint64
+		for _, b := range worthRestoring(backups) {
+			got = append(got, b.messages)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("of backups with %v messages, those with %v", c.has, got)
+		}
 	}
 }

@@ -61,7 +61,7 @@ type run struct {
 }
 
 // execute runs a scenario and returns its report, written to a directory of its
-// own. An error means that the tester itself has failed.
+// own. An error means that the harness itself has failed.
 func execute(ctx context.Context, s Scenario, o options, command string) (*report.Report, string, error) {
 	name := fmt.Sprintf("%s-%s-%d", time.Now().Format("20060102-150405"), s.Name, o.seed)
 	r := &run{Scenario: s, options: o, dir: filepath.Join(o.out, name)}

@@ -118,7 +118,7 @@ func scenarios() []Scenario {
 			Nemesis: []string{"wiped", "kill-leader"}},
 		{Name: "membership", About: "nodes are replaced while leaders change",
 			Workloads: []string{"append", "cas", "mixed", "tail"},
-			Nemesis:   []string{"replaced", "leader-removed", "grown", "transfer", "kill-leader"}, Spares: 2,
+			Nemesis:   []string{"replaced", "leader-removed", "grown", "demoted", "transfer", "kill-leader"}, Spares: 2,
 			Flags: smallLog, Must: []string{"leader changes"}},
 		{Name: "snapshots", About: "nodes that were away for long catch up by snapshot",
 			Workloads: []string{"append", "turns", "large", "mixed", "ttl"},

@@ -8,12 +8,12 @@ import (
 
 const (
 	stallTick = 20 * time.Millisecond
-	// tolerable is how late the tester's own ticks may be on a machine that the
+	// tolerable is how late the harness's own ticks may be on a machine that the
 	// nodes' time limits are made for.
 	tolerable = 150 * time.Millisecond
 )
 
-// stall is a time in which the machine had none for the tester, and perhaps none for the nodes either.
+// stall is a time in which the machine had none for the harness, and perhaps none for the nodes either.
 type stall struct {
 	from, to time.Duration // on the history's clock
 }
@@ -24,7 +24,7 @@ type stalls struct {
 	all []stall
 }
 
-// watch notes how much too late the tester's own clock ticks, until ctx ends.
+// watch notes how much too late the harness's own clock ticks, until ctx ends.
 func (s *stalls) watch(ctx context.Context, now func() time.Duration) {
 	ticker := time.NewTicker(stallTick)
 	defer ticker.Stop()

@@ -16,15 +16,17 @@ import (
 
 const watchInterval = 100 * time.Millisecond
 
-// watchLeader notes every new leader until ctx ends.
+// watchLeader notes every new leader until ctx ends. One that was elected again is one, too: it may have been dead
+// meanwhile, and be back before the others had elected another.
 func watchLeader(ctx context.Context, c *cluster.Cluster, rec *history.Recorder) {
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
 	var last *cluster.Node
+	var lastTerm uint64
 	for {
-		if n := c.Leader(ctx); n != nil && n != last {
+		if n, term := c.Leadership(ctx); n != nil && (n != last || term != lastTerm) {
 			rec.Note(n.ID, fmt.Sprintf("%s %s", report.LeaderNote, n.ID))
-			last = n
+			last, lastTerm = n, term
 		}
 		select {
 		case <-ctx.Done():

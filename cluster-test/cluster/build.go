@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// BuildOptions say what to build.
+// BuildOptions says what Build compiles.
 type BuildOptions struct {
 	Dir   string // receives the binary
 	Race  bool   // with the race detector
-	Clock bool   // whose clock can be put wrong: see Node.SetClock
+	Clock bool   // with a clock that Node.SetClock can set
 	// Replace has the compiler read other files in place of some of the source
 	// tree, named relative to its root, or of Go's, by their paths.
 	Replace map[string]string
@@ -106,7 +106,7 @@ func Commit(ctx context.Context) string {
 	return strings.TrimSpace(string(out))
 }
 
-// ModuleRoot is the directory of the source tree.
+// ModuleRoot returns the directory of the source tree.
 func ModuleRoot(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {

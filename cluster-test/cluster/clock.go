@@ -104,8 +104,8 @@ func (c *clock) set(offset time.Duration, drift int64) error {
 // clock by an offset, and the speed of both its clocks by so many millionths.
 func (n *Node) SetClock(offset time.Duration, drift int64) error { return n.clock.set(offset, drift) }
 
-// ClusterAhead is how far cluster time is ahead of the tester's clock. It writes a
-// message of its own, through n.
+// ClusterAhead returns how far cluster time is ahead of the harness's clock. To learn it, it writes a message
+// through n.
 func (n *Node) ClusterAhead(ctx context.Context) (time.Duration, error) {
 	const session = "/v1/ns/tester/sessions/clock/messages"
 	var answer struct{ Messages []struct{ Time int64 } }
@@ -122,8 +122,8 @@ func (n *Node) ClusterAhead(ctx context.Context) (time.Duration, error) {
 // HasClock reports whether the node's clock can be put wrong.
 func (n *Node) HasClock() bool { return n.clock != nil }
 
-// WallOffset is how far the node's wall clock is from the tester's, to about a
-// second, as the node's answers show it.
+// WallOffset returns how far the node's wall clock is ahead of the harness's, to about a second, by the dates of
+// the node's answers.
 func (n *Node) WallOffset(ctx context.Context) (time.Duration, error) {
 	req, err := n.Request(ctx, http.MethodGet, "/livez", nil)
 	if err != nil {

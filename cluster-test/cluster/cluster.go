@@ -27,22 +27,22 @@ type Config struct {
 	Nodes  int
 	Flags  []string // further flags for turnlog serve
 	Seed   uint64
-	// Ports are taken from these, both included; 0: from a range of the tester's.
+	// Ports are taken from these, both included; 0: the harness chooses.
 	FirstPort, LastPort int
 	Disks               bool // each node's data lies on a disk.Disk
 	Namespaces          bool // a network of the kernel's instead of proxies between nodes
-	Clocks              bool // Binary is one whose clock can be put wrong
-	// Spares are nodes that are no members, until somebody starts and adds them.
+	Clocks              bool // Binary was built with BuildOptions.Clock
+	// Spares is how many further nodes there are, which are not members until a fault starts and adds them.
 	Spares int
 	Secure bool // clients and nodes need certificates, clients are users
 }
 
-// Cluster is a number of nodes and what lies between them.
+// Cluster is the nodes of a cluster, and the network between them.
 type Cluster struct {
 	Nodes   []*Node
-	Spares  []*Node // without disks and clocks of the tester's own
+	Spares  []*Node // have neither a disk.Disk nor a clock that can be set
 	Network *Network
-	// Security is nil where everybody may do everything.
+	// Security is nil if nodes have neither users nor certificates.
 	Security *Security
 
 	ports ports.Reserved
@@ -171,7 +171,7 @@ func (b *builder) node(id string, c *Cluster) *Node {
 	return n
 }
 
-// hostOf is the host of an address that the tester has made.
+// hostOf is the host of an address that the harness has made.
 func hostOf(addr string) string {
 	host, _, _ := net.SplitHostPort(addr)
 	return host
@@ -232,7 +232,7 @@ func (c *Cluster) LoseAnswers(probability float64) {
 	}
 }
 
-// Lost is how many answers clients have lost that way.
+// Lost returns how many answers clients have lost in this way.
 func (c *Cluster) Lost() (total int64) {
 	for _, n := range c.Nodes {
 		total += n.RESP.Lost() + n.HTTP.Lost()
@@ -273,7 +273,7 @@ func (c *Cluster) plain() (all []*testcluster.Node) {
 	return all
 }
 
-// Deaths are the ends of processes that the tester did not cause.
+// Deaths describes the processes that ended although the harness did not stop them.
 func (c *Cluster) Deaths() (all []string) {
 	for _, n := range slices.Concat(c.Nodes, c.Spares) {
 		all = append(all, n.Deaths()...)

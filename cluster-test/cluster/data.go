@@ -19,7 +19,7 @@ func (n *Node) insertDisk() (err error) {
 	return n.Settle()
 }
 
-// Settle makes what the tester itself did to the data durable.
+// Settle makes durable what the harness itself changed in the data.
 func (n *Node) Settle() error {
 	if n.Disk == nil {
 		return nil
@@ -29,7 +29,7 @@ func (n *Node) Settle() error {
 	return err
 }
 
-// PowerCut is kill -9, and the loss of what the disk had not been made to keep.
+// PowerCut kills the process and has the disk lose what was not synced.
 func (n *Node) PowerCut(loss disk.Loss, seed uint64) error {
 	n.Expect(true) // it may see the disk go first
 	n.Disk.Off()
@@ -60,7 +60,7 @@ func (n *Node) Wipe() (string, error) {
 	return aside, errors.Join(os.Rename(n.Dir, aside), n.Settle())
 }
 
-// Unwipe brings that data back.
+// Unwipe brings back the data that Wipe moved to aside.
 func (n *Node) Unwipe(aside string) error {
 	if n.Running() {
 		return fmt.Errorf("unwipe %s: it is running", n.ID)

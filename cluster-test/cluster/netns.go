@@ -18,7 +18,7 @@ import (
 // so one direction can be cut, and neither end is told.
 type namespaces struct {
 	name  string // of the bridge, and the beginning of all others
-	host  string // the tester's address
+	host  string // the harness's address
 	index map[string]int
 
 	mu  sync.Mutex
@@ -48,7 +48,7 @@ func newNamespaces(nodes []string) (*namespaces, error) {
 	return n, nil
 }
 
-// Separable tells why nodes cannot have network namespaces on this machine, nil if they can.
+// Separable returns nil if this machine can give nodes network namespaces, else why it cannot.
 func Separable() error {
 	n, err := newNamespaces([]string{"n1"})
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// Resources is what a node holds.
+// Resources is what a node's process uses: goroutines, open files, and resident bytes.
 type Resources struct{ Goroutines, Files, Resident int64 }
 
-// Resources asks the node what it holds.
+// Resources asks the node for its Resources.
 func (n *Node) Resources(ctx context.Context) (Resources, error) {
 	r := Resources{Resident: n.ResidentBytes()}
 	m, err := n.Metrics(ctx, "go_goroutines", "process_open_fds")

@@ -19,13 +19,13 @@ import (
 
 // Users of a secured cluster. The visitor's rights change while the cluster works.
 const (
-	Operator = "operator" // the tester itself
+	Operator = "operator" // the harness itself
 	Member   = "member"
 	Visitor  = "visitor"
 )
 
-// Security is what a secured cluster has beside its nodes: certificates for clients and
-// nodes, and users. Its methods may be called from any goroutine.
+// Security holds the certificates and the users file of a secured cluster. Its methods may be called by any
+// goroutine.
 type Security struct {
 	dir   string
 	hosts map[string][]string // node id → names in its certificate
@@ -93,13 +93,13 @@ func (s *Security) flags(id string, hosts []string) ([]string, error) {
 		"--node-tls-cert", cert, "--node-tls-key", key, "--node-tls-ca", s.path(authorityName + ".crt")}, s.Renew(id)
 }
 
-// Renew gives the node another certificate, of which it is not told.
+// Renew replaces the certificate file of a node, without telling the node to read it.
 func (s *Security) Renew(id string) error {
 	return s.issue(certs.Request{Name: id, Kind: certs.Node, Hosts: s.hosts[id]})
 }
 
-// SetVisitor changes the visitor's right in the users file, of which nodes are not told.
-// With auth.None there is no such user any more.
+// SetVisitor changes the visitor's right in the users file, without telling the nodes to read it. auth.None
+// removes the user.
 func (s *Security) SetVisitor(right auth.Right) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,13 +132,13 @@ func (s *Security) entry(user string) testcluster.Entry {
 	return testcluster.Entry{User: user, Password: s.proof[user].plain, TLS: s.tls}
 }
 
-// Entry is how a user gets into the cluster's nodes.
+// Entry returns what a user needs to connect to the nodes.
 func (c *Cluster) Entry(user string) testcluster.Entry { return c.Security.entry(user) }
 
-// askTime is how long the tester waits for an answer about rights.
+// askTime is how long the harness waits for an answer about rights.
 const askTime = 2 * time.Second
 
-// MayVisitorWrite asks a node, past the proxies, whether the visitor may write.
+// MayVisitorWrite asks a node, not through the proxies, whether the visitor may write.
 func (n *Node) MayVisitorWrite(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -162,7 +162,7 @@ func (n *Node) MayVisitorWrite(ctx context.Context) (bool, error) {
 	return false, fmt.Errorf("%s was asked for the visitor's rights: %s", n.ID, resp.Status)
 }
 
-// Certificate returns the file with the certificate that a node should show.
+// Certificate returns the contents of the certificate file of a node.
 func (s *Security) Certificate(id string) ([]byte, error) { return os.ReadFile(s.path(id + ".crt")) }
 
 // Certificate returns the certificate that the node shows to clients.

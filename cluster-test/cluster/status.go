@@ -20,14 +20,21 @@ func (n *Node) Checksum(ctx context.Context) error {
 // Leader returns the node that leads, as most of the nodes that answer see it;
 // nil if there is none.
 func (c *Cluster) Leader(ctx context.Context) *Node {
-	n := c.Node(testcluster.Leader(ctx, c.plain()))
-	if n == nil || !n.Healthy() {
-		return nil
-	}
+	n, _ := c.Leadership(ctx)
 	return n
 }
 
-// Followers are the healthy nodes other than the leader.
+// Leadership returns Leader, and the term in which it leads.
+func (c *Cluster) Leadership(ctx context.Context) (*Node, uint64) {
+	id, term := testcluster.Leadership(ctx, c.plain())
+	n := c.Node(id)
+	if n == nil || !n.Healthy() {
+		return nil, 0
+	}
+	return n, term
+}
+
+// Followers returns the healthy nodes other than the leader.
 func (c *Cluster) Followers(ctx context.Context) []*Node {
 	leader := c.Leader(ctx)
 	var out []*Node
@@ -49,7 +56,7 @@ func (c *Cluster) WaitLeader(ctx context.Context, not *Node) (*Node, error) {
 	return leader, err
 }
 
-// WaitLevel waits until every node works by a cluster level. Before, what needs it is refused.
+// WaitLevel waits until every node is at a cluster level. Until then, requests that need that level are rejected.
 func (c *Cluster) WaitLevel(ctx context.Context, level turn.ClusterLevel) error {
 	return testcluster.Until(ctx, fmt.Sprintf("all nodes are at cluster level %d", level), func() bool {
 		for _, n := range c.Nodes {

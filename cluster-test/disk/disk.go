@@ -1,6 +1,6 @@
-// Package disk is a disk that fails as disks do: a file system in this process,
-// over an ordinary folder, that remembers what was not synced. It can lose that,
-// refuse to work, be slow, or be full.
+// Package disk is a disk that fails as real disks do: a file system in this process, on top of an
+// ordinary folder, that remembers what was not synced. It can lose that, return errors, be slow, or be
+// full.
 //
 // It needs Linux, /dev/fuse and the right to mount.
 package disk
@@ -21,13 +21,13 @@ const (
 	Sync  Op = "sync"
 )
 
-// Faults is what is wrong with a disk. The zero Faults is a healthy one.
+// Faults are the faults of a disk. The zero value is a healthy disk.
 type Faults struct {
 	// SyncDelay is how much longer each sync takes.
 	SyncDelay time.Duration
-	// Fail makes the next operation of that kind, on a file whose path contains
-	// Path, return EIO. What a sync that failed was to write will never get onto
-	// the disk, though it can be read back until the power is cut.
+	// Fail makes the next operation of that kind, on a file whose path contains Path, return EIO. What
+	// a failed sync was to write never reaches the disk, though it can be read back until the power is
+	// cut.
 	Fail Op
 	Path string
 	// Lies: syncs succeed at once, and nothing becomes durable by them.
@@ -43,7 +43,7 @@ type Faults struct {
 
 const lowBytes = 16 << 20
 
-// Set changes what is wrong.
+// Set sets the faults of the disk.
 func (d *Disk) Set(f Faults) { d.fault.Store(&state{Faults: f}) }
 
 // Failed returns the path of the file on which an operation was made to fail, or of
@@ -95,7 +95,7 @@ func (d *Disk) once(f *state, path string) bool {
 	return strings.Contains(path, f.Path) && f.failed.CompareAndSwap(nil, &path)
 }
 
-// Loss is how much of what was not synced a power cut takes away.
+// Loss says how much of what was not synced a power cut destroys.
 type Loss int
 
 const (

@@ -15,8 +15,8 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// Disk is one that is mounted. Its methods may be called from any goroutine, but
-// for Cut and Unmount, which want no process to use it.
+// Disk is a mounted disk. Its methods may be called from any goroutine, except Cut and Unmount, during
+// which no process may use it.
 type Disk struct {
 	faults
 	dir, behind, aside string
@@ -62,7 +62,8 @@ func (d *Disk) mount() error {
 
 const unmountLimit = 5 * time.Second
 
-// Unmount ends the disk. A process that died a moment ago may still be let go of.
+// Unmount ends the disk. It waits up to 5 s for the kernel to release the files of a process that has
+// just died.
 func (d *Disk) Unmount() error {
 	deadline := time.Now().Add(unmountLimit)
 	for {
@@ -74,12 +75,11 @@ func (d *Disk) Unmount() error {
 	}
 }
 
-// Off takes the power away: nothing that is in flight or comes will succeed.
-// Cut brings it back.
+// Off cuts the power: from now on, no operation succeeds, not even those in flight. Cut restores it.
 func (d *Disk) Off() { close(d.off) }
 
-// Cut is a power cut, after Off: what was not synced is gone, as far as the fate has it, and
-// nothing is left in memory.
+// Cut completes a power cut, after Off: what was not synced is lost, as loss and seed determine, and
+// nothing is left in memory. Then the power is back.
 func (d *Disk) Cut(loss Loss, seed uint64) error {
 	if err := d.Unmount(); err != nil {
 		return fmt.Errorf("cut the power of %s: %w", d.dir, err)
@@ -96,7 +96,7 @@ func (d *Disk) Cut(loss Loss, seed uint64) error {
 	return errors.Join(append(errs, d.mount())...)
 }
 
-// Settle makes all that was written durable, as an unhurried machine does.
+// Settle makes everything that was written durable, as a machine does after some time.
 func (d *Disk) Settle() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -19,7 +19,7 @@ func callsMutants() []mutation.Mutant {
 			Edits: []mutation.Edit{{Old: "\tif err := ctx.Err(); err != nil {\n" +
 				"\t\treturn n.writes.calls.Failed(unavailable(",
 				New: "\tif o, ok := op.(*turn.Append); ok && o.Expect != nil {\n" +
-					"\t\tif r, err := n.state.Query(&turn.Info{Key: o.Key}); err == nil && r.Session != nil && " +
+					"\t\tif r, err := n.data.State.Query(&turn.Info{Key: o.Key}); err == nil && r.Session != nil && " +
 					"r.Session.Revision != *o.Expect {\n" +
 					"\t\t\treturn n.writes.calls.Failed(&turn.Error{Kind: turn.Conflict, Revision: " +
 					"r.Session.Revision})\n\t\t}\n\t}\n" +
@@ -31,7 +31,7 @@ func callsMutants() []mutation.Mutant {
 			Edits: []mutation.Edit{{Old: "\tif err := ctx.Err(); err != nil {\n" +
 				"\t\treturn n.writes.calls.Failed(unavailable(",
 				New: "\tif o, ok := op.(*turn.SetString); ok && o.If == turn.SetIfAbsent {\n" +
-					"\t\tif r, err := n.state.Query(&turn.GetString{Key: o.Key}); err == nil && r.Found {\n" +
+					"\t\tif r, err := n.data.State.Query(&turn.GetString{Key: o.Key}); err == nil && r.Found {\n" +
 					"\t\t\treturn n.writes.calls.Failed(nil)\n\t\t}\n\t}\n" +
 					"\tif err := ctx.Err(); err != nil {\n\t\treturn n.writes.calls.Failed(unavailable("}},
 			Catchers: []mutation.Catcher{{Scenario: "calm", Time: 8 * time.Second, Workloads: "values",

@@ -12,12 +12,18 @@ func simulation(runs int) mutation.Catcher {
 
 // verifyLeader has reads trust the library's way of confirming a leader.
 var verifyLeader = mutation.Edit{Old: "\treturn n.reads.Query(ctx, q, c)\n",
-	New: `	if leader, _ := n.lead.leader(); leader == n.id {
+	New: `	if leader, _ := n.lead.Leader(); leader == n.id {
 		r, index := n.raft.Load(), n.raft.Load().CommitIndex()
 		limited, cancel := context.WithTimeout(ctx, n.cfg.Calls.LeaderWait)
 		defer cancel()
-		if await(limited, r.VerifyLeader()) == nil && n.state.WaitApplied(limited, index) == nil {
-			return n.state.Query(q)
+		verified := make(chan error, 1)
+		go func() { verified <- r.VerifyLeader().Error() }()
+		select {
+		case err := <-verified:
+			if err == nil && n.data.State.WaitApplied(limited, index) == nil {
+				return n.data.State.Query(q)
+			}
+		case <-limited.Done():
 		}
 	}
 	return n.reads.Query(ctx, q, c)

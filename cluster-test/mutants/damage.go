@@ -6,8 +6,8 @@ import "github.com/turnlog/turnlog/cluster-test/mutation"
 func damageMutants() []mutation.Mutant {
 	return []mutation.Mutant{
 		{Name: "dump-unchecked", About: "damaged blocks and elements are sent to other nodes",
-			Edits: []mutation.Edit{{Old: "return crc32.Update(crc, castagnoli, b) }, layout.CheckDumped)",
-				New: "return crc32.Update(crc, castagnoli, b) }, func(_, _, _ []byte) error { return nil })"}},
+			Edits: []mutation.Edit{{Old: "return d.write(out, d.tx.pin, layout.CheckDumped)",
+				New: "return d.write(out, d.tx.pin, func(_, _, _ []byte) error { return nil })"}},
 			Catchers: []mutation.Catcher{{Test: "TestDamageDoesNotSpread", Runs: 1}}},
 		{Name: "restore-unchecked", About: "damaged blocks and elements are taken from other nodes",
 			Edits: []mutation.Edit{{In: "(*loader).put",
@@ -57,7 +57,8 @@ func damageMutants() []mutation.Mutant {
 				New: "return damaged(\"%v\", err)"}},
 			Catchers: []mutation.Catcher{{Test: "TestReadErrorsAreNoDamage", Runs: 1}}},
 		{Name: "waste-unverified", About: "an element whose key was damaged is removed as garbage of another value",
-			Edits:    []mutation.Edit{{In: "(*Update).removeElements", Old: "n > 0", New: "n < 0"}},
+			Edits: []mutation.Edit{{In: "(*Update).removeElements", Old: "n > 0", New: "n < 0"},
+				{In: "(*Bucket).Delete", Old: "b.verify(key, true)", New: "error(nil)"}}, // which sees it, too
 			Catchers: []mutation.Catcher{{Test: "TestGarbageIsVerified", Runs: 1}}},
 		{Name: "flush-over-damage", About: "a flush changes pages whatever is wrong with them",
 			Edits:    []mutation.Edit{{Old: "return b.paths.Verify(key, neighbours)", New: "return nil"}},
@@ -103,7 +104,7 @@ func damageMutants() []mutation.Mutant {
 		{Name: "pages-unchecked", About: "the state file is opened whatever its pages say",
 			Edits: []mutation.Edit{{Old: "func (c *check) all() error {\n",
 				New: "func (c *check) all() error {\n\tif true {\n\t\treturn nil\n\t}\n"}},
-			Catchers: []mutation.Catcher{{Test: "TestDamagedPagesAreFound", Runs: 1}}},
+			Catchers: []mutation.Catcher{{Test: "TestDamagedPagesAreFound", Runs: 3}}}, // chance damages pages
 		{Name: "scan-loses-pages", About: "a page that is lost is not missed by a scrub",
 			Edits: []mutation.Edit{{Old: "&& !c.onTree(roots, uint64(id)) {",
 				New: "&& !c.onTree(roots, uint64(id)) && false {"}},

@@ -12,12 +12,12 @@ func logMutants() []mutation.Mutant {
 			Catchers: []mutation.Catcher{{Test: "TestMessageOfASecondLeader", Runs: 1}}},
 		{Name: "contradiction-forgotten",
 			About: "a node that stopped since a second leader of a term had other entries starts again",
-			Edits: []mutation.Edit{{In: "checkNotContradicted", Old: "filepath.Join(dir, contradictedName)",
+			Edits: []mutation.Edit{{In: "checkNotContradicted", Old: "filepath.Join(dir, ContradictedName)",
 				New: "filepath.Join(dir, \"none\")"}},
 			Catchers: []mutation.Catcher{{Test: "TestMessageOfASecondLeader", Runs: 1}}},
 		{Name: "committed-cut-forgotten",
 			About:    "a node that was asked to cut committed entries starts again, and may cut them",
-			Edits:    []mutation.Edit{{Old: "Fail: n.fail, Halt: n.haltLog,", New: "Fail: n.fail, Halt: n.halt,"}},
+			Edits:    []mutation.Edit{{Old: "Halt: d.haltLog,", New: "Halt: d.cfg.Failure.Halt,"}},
 			Catchers: []mutation.Catcher{{Test: "TestCommittedCutIsNotForgotten", Runs: 1}}},
 		{Name: "quota-is-no-space", About: "with raft-boltdb as the log, a quota that is used up ends the node",
 			Edits:    []mutation.Edit{{In: "notStored", Old: " || errors.Is(err, syscall.EDQUOT)", New: ""}},
@@ -80,7 +80,7 @@ func logMutants() []mutation.Mutant {
 			Catchers: []mutation.Catcher{{Test: "TestLogStoreFailsStop", Runs: 1}}},
 		{Name: "durable-too-soon", About: "entries that were applied during a flush count as flushed",
 			Edits: []mutation.Edit{{In: "(*Machine).flush", Old: "m.durable = position{t.Meta.Index, t.Meta.Term}",
-				New: "m.durable = position{m.keys.meta.Index, t.Meta.Term}"}},
+				New: "m.durable = position{m.keys.Meta.Index, t.Meta.Term}"}},
 			Catchers: []mutation.Catcher{{Test: "TestDurableIsWhatIsStored", Runs: 1}}},
 	}
 }

@@ -52,9 +52,9 @@ func lossMutants() []mutation.Mutant {
 			Edits:    []mutation.Edit{{Old: "if s.starts[id] != by {", New: "if s.starts[id] != by && s == nil {"}},
 			Catchers: []mutation.Catcher{{Test: "TestAcknowledgementOfAnEarlierStart", Runs: 1}}},
 		{Name: "lost-log-votes", About: "a node whose damaged log was replaced votes as if it had lost nothing",
-			Edits: []mutation.Edit{{Old: "err = n.mark.NoteLoss(raftlog.Loss{Had: n.mark.Position(), Doubt: " +
-				"n.stable.Promised()})", New: "err = nil"},
-				{Old: "\thad, by := n.mark.Position(), raftlog.MarkName\n",
+			Edits: []mutation.Edit{{Old: "err = d.Mark.NoteLoss(raftlog.Loss{Had: d.Mark.Position(), Doubt: " +
+				"d.Vote.Promised()})", New: "err = nil"},
+				{Old: "\thad, by := d.Mark.Position(), raftlog.MarkName\n",
 					New: "\thad, by := raftlog.Position{}, raftlog.MarkName\n"}},
 			Catchers: []mutation.Catcher{{Test: "TestDamagedLogLosesNothing", Runs: 1}}},
 		{Name: "old-leader-trusted",

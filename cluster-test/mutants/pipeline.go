@@ -10,8 +10,8 @@ import (
 func pipelineMutants() []mutation.Mutant {
 	return []mutation.Mutant{
 		{Name: "reads-do-not-wait", About: "a read is answered without the writes before it in its pipeline",
-			Edits: []mutation.Edit{{Old: "\tfor _, w := range r.writes {\n\t\tAwait(ctx, w.Done())\n\t\td.Note(w)\n\t}\n",
-				New: ""}},
+			Edits: []mutation.Edit{{
+				Old: "\tfor _, w := range r.writes {\n\t\tAwait(ctx, w.Done())\n\t\td.Note(w)\n\t}\n", New: ""}},
 			Catchers: []mutation.Catcher{{Scenario: "calm", Time: 4 * time.Second, Workloads: "pipeline",
 				Shows: []string{"pipelined calls changed order"}, Runs: 2}}},
 		{Name: "reads-wait-for-the-last",

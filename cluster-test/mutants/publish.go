@@ -27,11 +27,11 @@ func publishMutants() []mutation.Mutant {
 			Catchers: []mutation.Catcher{{Scenario: "publish", Time: 20 * time.Second, Workloads: "publish",
 				Nemesis: "partition-leader,flapping", Shows: []string{"received twice"}, Runs: 5}}},
 		{Name: "receivers-of-one-node", About: "PUBLISH tells of the receivers at its own node only",
-			Edits: []mutation.Edit{{Old: "\t\t\tr.count += int64(in.number())\n", New: "\t\t\t_ = in.number()\n"}},
+			Edits: []mutation.Edit{{Old: "\t\t\tr.Count += int64(in.number())\n", New: "\t\t\t_ = in.number()\n"}},
 			Catchers: []mutation.Catcher{{Scenario: "publish-calm", Time: 3 * time.Second, Workloads: "publish",
 				Shows: []string{"receivers"}, Runs: 1}}},
 		{Name: "switch-untold", About: "subscribers are not told of a leader that announces its address later",
-			Edits: []mutation.Edit{{In: "(*Server).announceSwitch", Old: "case host:\n\t\treturn false",
+			Edits: []mutation.Edit{{In: "(*Hub).announceSwitch", Old: "case host:\n\t\treturn false",
 				New: "case host:\n\t\treturn true"}},
 			Catchers: []mutation.Catcher{{Test: "TestSwitchIsToldWhenTheAddressIsKnown", Runs: 1}}},
 	}

@@ -5,6 +5,19 @@ import "github.com/turnlog/turnlog/cluster-test/mutation"
 // spaceMutants break what a node does without disk space.
 func spaceMutants() []mutation.Mutant {
 	return []mutation.Mutant{
+		{Name: "reserve-for-the-log", About: "the log takes its next segment out of the reserve",
+			Edits:    []mutation.Edit{{In: "(*Watcher).Grants", Old: ">= w.cfg.Reserve", New: ">= 0"}},
+			Catchers: []mutation.Catcher{{Test: "TestLogLeavesTheReserve", Runs: 1}}},
+		{Name: "segment-not-counted", About: "writes go on while the log waits for the space of its next segment",
+			Edits:    []mutation.Edit{{In: "(*Watcher).Check", Old: "less(room, c.Log.Wanted())", New: "room"}},
+			Catchers: []mutation.Catcher{{Test: "TestReserve", Runs: 1}}},
+		{Name: "grown-unasked", About: "the log does not ask for the space of a segment",
+			Edits: []mutation.Edit{{In: "(*Log).prepareLocked", Old: "!l.opts.Grow(l.opts.SegmentBytes)",
+				New: "false"}},
+			Catchers: []mutation.Catcher{{Test: "TestGrowIsAsked", Runs: 1}}},
+		{Name: "spares-for-good", About: "the log keeps spare segments on a full disk",
+			Edits:    []mutation.Edit{{In: "(*Log).spareLimitLocked", Old: "!l.saving.Load()", New: "true"}},
+			Catchers: []mutation.Catcher{{Test: "TestSpaceIsSaved", Runs: 1}}},
 		{Name: "removal-frees-nothing", About: "a full disk refuses to remove a message",
 			Edits:    []mutation.Edit{{In: "Frees", Old: "*RemoveMessage, ", New: ""}},
 			Catchers: []mutation.Catcher{{Test: "TestFrees", Runs: 1}}},
@@ -13,9 +26,9 @@ func spaceMutants() []mutation.Mutant {
 			Catchers: []mutation.Catcher{{Test: "TestLastFileIsEmptiedWhenThereIsSpaceForTheNext", Runs: 1}}},
 		{Name: "half-empty-for-good",
 			About: "on a full disk, too, a block file is emptied only when a third of it is in use",
-			Edits: []mutation.Edit{{Old: "return worth{sparseWhenShort, s.left.Load() / 2, s.files.FileBytes() / 16, " +
+			Edits: []mutation.Edit{{Old: "return worth{sparseWhenShort, s.left.Load() / 4 * 3, s.files.FileBytes() / 16, " +
 				"true}",
-				New: "return worth{sparse, s.left.Load() / 2, 0, true}"}},
+				New: "return worth{sparse, s.left.Load() / 4 * 3, 0, true}"}},
 			Catchers: []mutation.Catcher{{Test: "TestFilesAreEmptiedSoonerOnAFullDisk", Runs: 1}}},
 		{Name: "full-for-good", About: "a full disk rejects what would free space, too",
 			Edits:    []mutation.Edit{{Old: "\treturn turn.Frees(op)\n", New: "\treturn false\n"}},

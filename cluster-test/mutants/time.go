@@ -10,7 +10,7 @@ import (
 func timeMutants() []mutation.Mutant {
 	return []mutation.Mutant{
 		{Name: "deadlines-overflow", About: "a time to live that leads beyond the highest number leads into the past",
-			Edits: []mutation.Edit{{Old: "if ms > 0 && then < ks.meta.Clock {",
+			Edits: []mutation.Edit{{Old: "if ms > 0 && then < ks.Meta.Clock {",
 				New: "if false {"}},
 			Catchers: []mutation.Catcher{{Test: "TestDeadlinesDoNotOverflow", Runs: 1}}},
 		{Name: "early-expiry", About: "sessions expire 400 ms before their time",
@@ -20,10 +20,10 @@ func timeMutants() []mutation.Mutant {
 				{Test: "TestAgainstModel", Runs: 1}}},
 		{Name: "watch-blind-to-expiry",
 			About:    "a watched key that has expired is compared as it was, until it is deleted",
-			Edits:    []mutation.Edit{{In: "(*Machine).transact", Old: "m.keys.Find(", New: "m.keys.stored("}},
+			Edits:    []mutation.Edit{{In: "(*stepwise).apply", Old: "s.Find(", New: "s.Head("}},
 			Catchers: []mutation.Catcher{{Test: "TestWatchNoticesExpiry", Runs: 1}}},
 		{Name: "replace-does-not-slide", About: "a replacement does not renew a sliding deadline",
-			Edits:    []mutation.Edit{{In: "(*sessions).replace", Old: "if h.Slide > 0 {", New: "if h.Slide < 0 {"}},
+			Edits:    []mutation.Edit{{In: "(*Operations).replace", Old: "if h.Slide > 0 {", New: "if h.Slide < 0 {"}},
 			Catchers: []mutation.Catcher{{Test: "TestReplaceRenewsASlidingDeadline", Runs: 1}}},
 		{Name: "old-clocks", About: "a new leader goes by what the others' clocks showed long ago",
 			Edits: []mutation.Edit{{Old: "n.askClocks(ctx, others)", New: "n.offsets.Of(others, n.cfg.Clock.Now())"}},

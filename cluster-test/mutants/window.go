@@ -34,9 +34,9 @@ func windowMutants() []mutation.Mutant {
 				New: "of.used && spared > maxSpared"}},
 			Catchers: []mutation.Catcher{{Test: "TestUsedWindowsAreSpared", Runs: 1}}},
 		{Name: "window-halved-by-restarts", About: "a node that was started again knows half of the ids of a session",
-			Edits: []mutation.Edit{{Old: "\tw := x.windows.Add(of.inc, of.moves.Ordinal(start))\n",
-				New: "\tif of.last-start > 512 {\n\t\tstart = of.last - 511\n\t}\n" +
-					"\tw := x.windows.Add(of.inc, of.moves.Ordinal(start))\n"}},
+			Edits: []mutation.Edit{{Old: "\tw := x.Windows.Add(of.Inc, of.Moves.Ordinal(start))\n",
+				New: "\tif of.Last-start > 512 {\n\t\tstart = of.Last - 511\n\t}\n" +
+					"\tw := x.Windows.Add(of.Inc, of.Moves.Ordinal(start))\n"}},
 			Catchers: []mutation.Catcher{{Scenario: "window", Time: 20 * time.Second, Nemesis: "kill-all",
 				Shows: []string{"doubled", "two values", "states differ"}, Runs: 5}}},
 	}

@@ -1,7 +1,6 @@
-// Package mutation breaks turnlog on purpose and sees that its tests notice. A mutant is
-// described by the text that it replaces; the hunt for it builds turnlog with that change, and
-// runs the test, or the scenario of the cluster's tester, that has to fail. Package mutants has
-// the mutants.
+// Package mutation breaks turnlog on purpose, and checks that its tests notice. A mutant is described
+// by the text that it replaces; the hunt for it builds turnlog with that change, and runs the test, or
+// the scenario of cluster-test, that has to fail. Package mutants has the mutants.
 package mutation
 
 import "time"
@@ -39,8 +38,8 @@ type Edit struct {
 	Module   string // a module that the source tree depends on, whose code this is; empty: none
 }
 
-// A Catcher is what has to catch a mutant within a number of runs: a scenario of
-// this harness, or a Go test.
+// A Catcher must catch a mutant within a number of runs. It is a scenario of this harness, or a Go
+// test.
 type Catcher struct {
 	Scenario  string
 	Time      time.Duration
@@ -53,8 +52,8 @@ type Catcher struct {
 	Test     string // its name, behind that of its package and a dot if other packages have such a test
 	SeedFlag string // the test's flag for a seed; TURNLOG_SEED is set in any case
 
-	// Shows are signs of which one must be in what is found: a run that fails
-	// since the machine is slow catches nothing. Empty: any failure of Test.
+	// Shows are texts, one of which must be in the finding: a run that fails only because the machine
+	// is slow catches nothing. Empty: any failure of Test.
 	Shows []string
 	Runs  int
 }
@@ -74,7 +73,7 @@ func (c *Catcher) String() string {
 	return s
 }
 
-// Check reports an edit that does not fit the code any more, and a test that is not there.
+// Check reports edits that no longer fit the code, and tests that do not exist.
 func (m *Mutant) Check(c *Code) error {
 	if _, err := c.Change(m.Edits); err != nil {
 		return err

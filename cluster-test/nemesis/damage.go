@@ -79,9 +79,9 @@ func damage(do func(*Env, *cluster.Node) (string, error)) func(context.Context, 
 	}
 }
 
-// HealsFlippedBits reports whether a node has to repair any one flipped bit by itself: if its
-// version keeps second copies, and there is a snapshot marker, so that it does not know
-// the members from its log alone.
+// HealsFlippedBits reports whether a node must be able to repair any single flipped bit by itself: its
+// version keeps second copies, and there is a snapshot marker, so that its log is not the only record
+// of the members.
 func HealsFlippedBits(n *cluster.Node) bool {
 	return len(files(n, "snapshots/snapshot-copy.json")) > 0
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// Env is what faults act upon.
+// Env is what faults act on.
 type Env struct {
 	Cluster  *cluster.Cluster
 	Recorder *history.Recorder
@@ -20,13 +20,13 @@ type Env struct {
 	Calm [2]time.Duration
 }
 
-// Fault is something that goes wrong.
+// Fault is a kind of fault that can be injected.
 type Fault struct {
 	Name  string
 	About string
 	// Nodes is how many nodes a cluster must have for it; 0: any number.
 	Nodes int
-	// Disks: it needs nodes whose data lies on disks of the tester's own.
+	// Disks: it needs nodes whose data lies on disks of the harness's own.
 	Disks bool
 	// Clocks: it needs nodes whose clocks can be put wrong.
 	Clocks bool
@@ -41,8 +41,8 @@ type Fault struct {
 	// Alone: it is not combined with others, since it waits for the cluster to
 	// work in between.
 	Alone bool
-	// Refuses are the kinds of error with which calls may fail because of it, beside Unavailable and
-	// Unknown: while it lasts, and until the nodes have heard that it is over.
+	// Refuses are the kinds of errors, besides Unavailable and Unknown, with which calls may fail
+	// because of it: while it lasts, and until the nodes have learned that it is over.
 	Refuses []turn.Kind
 	// Pick chooses a target and what to do to it; a nil action means that there
 	// is no target now.

@@ -18,6 +18,9 @@ func memberFaults() []Fault {
 			Alone: true, Pick: to(aFollower, replaced)},
 		{Name: "leader-removed", About: "the leader is removed while a follower is cut off, and added again", Nodes: 3,
 			Alone: true, Pick: to(theLeader, leaderRemoved)},
+		{Name: "demoted",
+			About: "a learner joins and gets a vote, and a voter, perhaps the leader, loses its own, amid splits",
+			Nodes: 3, Spares: 2, Alone: true, Pick: to(mostlyLeader, demoted), Hold: seconds(1, 4)},
 		{Name: "grown", About: "two nodes are added and removed again, while the network splits around the change",
 			Nodes: 3, Spares: 2, Alone: true, Pick: toAll(grown), Hold: seconds(0.5, 3)},
 	}
@@ -51,6 +54,82 @@ func leaderRemoved(ctx context.Context, e *Env, n *cluster.Node) (healer, error)
 		}
 	}
 	return nil, e.Replace(ctx, n)
+}
+
+// demoted has a learner take a voter's place: a node joins as a learner and is promoted, and then the voter, which
+// may be the leader, is demoted, each change during a split. While the new voter votes in its place, another voter
+// is killed, so that the majority depends on both changes. The healer takes all of it back.
+func demoted(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
+	// Not to be interrupted: nothing else would bring the members back to what they were.
+	ctx = context.WithoutCancel(ctx)
+	spare := e.Cluster.Spares[0]
+	if err := spare.Start("--join"); err != nil {
+		return nil, err
+	}
+	if err := e.amidSplit(ctx, spare.ID+" is a learner", func(ctx context.Context, leader *cluster.Node) error {
+		if is, err := member(ctx, leader, spare); is || err != nil {
+			return err
+		}
+		return leader.AddLearner(ctx, spare.Node)
+	}); err != nil {
+		return nil, err
+	}
+	if err := spare.Kill(); err != nil { // what it is does not change by that
+		return nil, err
+	}
+	if err := spare.Start("--join"); err != nil {
+		return nil, err
+	}
+	if err := e.amidSplit(ctx, spare.ID+" is promoted", granted(spare)); err != nil {
+		return nil, err
+	}
+	if err := e.amidSplit(ctx, n.ID+" is demoted", revoked(n)); err != nil {
+		return nil, err
+	}
+	rest := e.others(n)
+	voter := e.Cluster.Node(rest[e.Rand.IntN(len(rest))])
+	if err := voter.Kill(); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		if err := start(voter); err != nil {
+			return err
+		}
+		ctx = context.WithoutCancel(ctx)
+		if err := e.amidSplit(ctx, n.ID+" is promoted", granted(n)); err != nil {
+			return err
+		}
+		if err := e.amidSplit(ctx, spare.ID+" is demoted", revoked(spare)); err != nil {
+			return err
+		}
+		return e.shrink(ctx)
+	}, nil
+}
+
+// revoked has a leader take the vote of n, unless that has been done.
+func revoked(n *cluster.Node) func(context.Context, *cluster.Node) error {
+	return func(ctx context.Context, leader *cluster.Node) error {
+		if is, err := votes(ctx, leader, n); !is || err != nil {
+			return err
+		}
+		return leader.Demote(ctx, n.Node)
+	}
+}
+
+// granted has a leader give n a vote, unless that has been done.
+func granted(n *cluster.Node) func(context.Context, *cluster.Node) error {
+	return func(ctx context.Context, leader *cluster.Node) error {
+		if is, err := votes(ctx, leader, n); is || err != nil {
+			return err
+		}
+		return leader.Promote(ctx, n.Node)
+	}
+}
+
+// votes reports whether n is a voter, as the leader sees it.
+func votes(ctx context.Context, leader, n *cluster.Node) (bool, error) {
+	s, err := leader.Status(ctx)
+	return slices.ContainsFunc(s.Nodes, func(m testcluster.NodeStatus) bool { return m.ID == n.ID && m.Voter }), err
 }
 
 // grown makes members of the spares, one by one, and ends that again: each change begins

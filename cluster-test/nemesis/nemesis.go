@@ -1,8 +1,7 @@
-// Package nemesis does to a cluster what machines, networks and operators do.
+// Package nemesis injects the faults into a cluster that machines, networks and operators cause.
 //
-// A fault is a name, a condition and an action: it picks a target, if there is
-// one now, does something to it, and undoes that. Which faults are injected when
-// follows from a seed.
+// A fault has a name, a condition and an action. It picks a target, if there is one at the moment, does
+// something to it, and undoes that. A seed determines which faults are injected, and when.
 package nemesis
 
 import (
@@ -31,9 +30,8 @@ func ByName(names []string) ([]Fault, error) {
 	return out, nil
 }
 
-// Run injects faults, one at a time or two together, until ctx ends, and undoes
-// them. An error means that the tester could not do what it wanted, or that a
-// fault found the cluster doing what it must not.
+// Run injects faults, one at a time or two together, until ctx ends, and undoes them. An error means
+// that the harness could not inject or undo a fault, or that a fault found a broken promise.
 func Run(ctx context.Context, e *Env, faults []Fault) error {
 	faults = slices.DeleteFunc(slices.Clone(faults), func(f Fault) bool { return !e.possible(f) })
 	calm := e.Calm
@@ -105,7 +103,7 @@ func (e *Env) once(ctx context.Context, f Fault) (took bool, err error) {
 	return true, undo()
 }
 
-// Once injects the fault of that name now, for as long as hold.
+// Once injects the fault of that name now, for the duration hold.
 func (e *Env) Once(ctx context.Context, name string, hold time.Duration) error {
 	list, err := ByName([]string{name})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/turnlog/turnlog/internal/lincheck/history"
 )
 
-// Figures are what a history says in numbers. Times are nanoseconds.
+// Figures are the figures of a history. Times are in nanoseconds.
 type Figures struct {
 	WritesPerSecond float64 `json:"writes_per_second"`
 	// Quarters are the acknowledged writes a second of each quarter of the work.

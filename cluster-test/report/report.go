@@ -1,5 +1,5 @@
-// Package report tells what a run has shown: a verdict for programs, a page
-// with a picture for people.
+// Package report reports the outcome of a run: a verdict for programs, and a page with a diagram for
+// people.
 package report
 
 import (
@@ -34,7 +34,7 @@ type Report struct {
 	// Evidence is what the scenario measured, in sentences.
 	Evidence []string `json:"evidence,omitempty"`
 
-	// Stall is how late the tester's own clock ticked at worst while it read
+	// Stall is how late the harness's own clock ticked at worst while it read
 	// everything, after all faults.
 	Stall time.Duration `json:"stall_ns"`
 

@@ -8,7 +8,7 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// API is a way into one node. A API is used by one worker.
+// API calls one node over one of its interfaces. Only one worker uses it.
 type API interface {
 	// Do makes one call. Its error is, or wraps, a *turn.Error: with kind
 	// Unknown if the call may have taken place.
@@ -23,8 +23,8 @@ const (
 	Native = "native" // the Go client, one attempt for each call
 	Client = "client" // the Go client as applications use it: it retries, and finds the leader
 	RESP   = "resp"   // plain Redis list commands
-	TX     = "tx"     // transactions of Redis
-	WHOLE  = "whole"  // transactions that take place as a whole
+	TX     = "tx"     // Redis transactions: MULTI … EXEC
+	WHOLE  = "whole"  // turnlog transactions: turn.Tx
 	VALUES = "values" // any Redis command on one key
 )
 
@@ -35,7 +35,7 @@ func (a *answered) Error() string { return a.err.Error() }
 func (a *answered) Unwrap() error { return a.err }
 
 func unsupported(api string, c *history.Call) error {
-	return turn.Errorf(turn.Invalid, "the tester cannot ask for %s through API %s", c.Func, api)
+	return turn.Errorf(turn.Invalid, "the harness cannot ask for %s through API %s", c.Func, api)
 }
 
 // messages translates what a read returned, without the times.

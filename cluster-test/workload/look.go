@@ -9,8 +9,8 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// Look reads every session whole at a node, and leaves the history as it is: what it shows is that of another
-// cluster, which began with a backup.
+// Look reads every session whole at a node of a restored cluster. It records nothing: the history is that of the
+// cluster from which the backup was taken.
 func (r *Run) Look(ctx context.Context, n *cluster.Node) (map[string]history.Result, error) {
 	api := open(HTTP, r.cluster, n, r.user(finalUser))
 	defer api.Close()
@@ -27,7 +27,7 @@ func (r *Run) Look(ctx context.Context, n *cluster.Node) (map[string]history.Res
 	return all, nil
 }
 
-// Again makes a call of the history again, at a node, and does not record it. The call has no condition any more.
+// Again repeats a call of the history at a node, without its condition, and does not record it.
 func (r *Run) Again(ctx context.Context, n *cluster.Node, session string, c history.Call) (history.Result, error) {
 	api := open(HTTP, r.cluster, n, r.user(finalUser))
 	defer api.Close()

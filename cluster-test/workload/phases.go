@@ -11,7 +11,7 @@ import (
 	"github.com/turnlog/turnlog/internal/lincheck/history"
 )
 
-// Config of a Run.
+// Config configures a Run.
 type Config struct {
 	Cluster   *cluster.Cluster
 	Recorder  *history.Recorder

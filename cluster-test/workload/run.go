@@ -13,7 +13,7 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// Run is a number of workers at work on a cluster.
+// Run is one run of workers against a cluster.
 type Run struct {
 	cluster *cluster.Cluster
 	rec     *history.Recorder
@@ -31,13 +31,13 @@ type Run struct {
 	processes atomic.Int64
 	pipelines atomic.Int64
 	mu        sync.Mutex
-	err       error // of the tester itself
+	err       error // of the harness itself
 }
 
-// Count tells what the workers have met so far.
+// Count returns what the workers have met so far.
 func (r *Run) Count() Counts { return r.counters.snapshot() }
 
-// Failed returns the first error of the tester itself.
+// Failed returns the first error of the harness itself.
 func (r *Run) Failed() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -45,15 +45,6 @@ func (s *Session) useTools(tokens []string, use bool) {
 	}
 }
 
-// noteTimes remembers times of messages, of later ones most.
-func (s *Session) noteTimes(ms []history.Message) {
-	for _, m := range ms {
-		if m.Time != 0 {
-			s.times[m.Seq%keptTimes] = m.Time
-		}
-	}
-}
-
 // someTime returns one of the times that it remembers, 0 if it has none there.
 func (s *Session) someTime(i int) int64 {
 	s.mu.Lock()

@@ -30,13 +30,14 @@ type Session struct {
 // Name is how histories call the session.
 func (s *Session) Name() string { return s.Key.Namespace + "/" + s.Key.Name }
 
-// Last is some recent last seq, Revision some recent revision.
+// Last returns a last seq that the session had recently.
 func (s *Session) Last() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.last
 }
 
+// Revision returns a revision that the session had recently.
 func (s *Session) Revision() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,4 +155,13 @@ func (w *Workload) namespaces() []string {
 		return []string{turn.DefaultNamespace}
 	}
 	return w.Namespaces
+}
+
+// noteTimes remembers times of messages, of later ones most.
+func (s *Session) noteTimes(ms []history.Message) {
+	for _, m := range ms {
+		if m.Time != 0 {
+			s.times[m.Seq%keptTimes] = m.Time
+		}
+	}
 }

@@ -55,7 +55,7 @@ func command(w *worker, s *Session) history.Call {
 		case "m":
 			words[i] = strconv.Itoa(1 + w.rand.IntN(4))
 		case "id":
-			words[i] = strconv.FormatInt(w.run.tokens.Add(1)-w.rand.Int64N(3), 10) + "-0"
+			words[i] = strconv.FormatInt(max(1, w.run.tokens.Add(1)-w.rand.Int64N(3)), 10) + "-0"
 		}
 	}
 	c := history.Call{Func: history.Do, Command: words}
@@ -91,17 +91,19 @@ var commands = map[string][]string{
 	"stream": {"XADD id a v", "XADD id a v", "XADD id a v", "XADD MAXLEN m id a v", "XDEL id", "XTRIM MAXLEN m", "DEL",
 		"XRANGE - +", "XRANGE - +", "XLEN"},
 	"session": {"TURN.APPEND @ MSG v v", "TURN.APPEND @ MSG v v", "TURN.APPEND @ MSG v v", "TURN.FORK @ other",
-		"TURN.FORK @ other", "TURN.FORK @ other AT m", "TURN.META @ SET a v", "TURN.META @ UNSET a",
+		"TURN.FORK @ other", "TURN.FORK @ other AT m", "TURN.RENAME @ other", "TURN.RENAME @ other REPLACE",
+		"TURN.META @ SET a v", "TURN.META @ UNSET a",
 		"TURN.EXPIRE @ PX 3600000", "TURN.EXPIRE @ NEVER", "TURN.DELETE @", "TURN.ERASE PREFIX all", "TURN.READ @",
 		"TURN.READ @", "TURN.INFO @", "TURN.INFO @"},
 	"labelled": {"TURN.APPEND @ MSG v v", "TURN.APPEND @ MSG v v", "TURN.META @ SET label.l a",
 		"TURN.META @ SET label.l a",
-		"TURN.META @ SET label.k a", "TURN.META @ UNSET label.l", "TURN.FORK @ other", "TURN.EXPIRE @ PX 3600000",
-		"TURN.DELETE @", "TURN.LIST PREFIX all LABEL l a", "TURN.LIST PREFIX all LABEL l a",
+		"TURN.META @ SET label.k a", "TURN.META @ UNSET label.l", "TURN.FORK @ other", "TURN.RENAME @ other REPLACE",
+		"TURN.EXPIRE @ PX 3600000", "TURN.DELETE @", "TURN.LIST PREFIX all LABEL l a", "TURN.LIST PREFIX all LABEL l a",
 		"TURN.LIST PREFIX all LABEL l a", "TURN.INFO @"},
 	"edited": {"TURN.APPEND @e MSG v v", "TURN.APPEND @e MSG v v", "TURN.APPEND @e MSG a a", "TURN.APPEND @e MSG a a",
 		"TURN.APPEND @e MSG a v", "TURN.EDIT @e SEQ m v", "TURN.EDIT @e SEQ m a", "TURN.EDIT @e ID a v",
-		"TURN.REMOVE @e SEQ m", "TURN.REMOVE @e ID a", "TURN.READ @e", "TURN.READ @e", "TURN.INFO @e"},
+		"TURN.REMOVE @e SEQ m", "TURN.REMOVE @e ID a", "TURN.RETAIN @e MESSAGES m", "TURN.RETAIN @e ALL",
+		"TURN.READ @e", "TURN.READ @e", "TURN.INFO @e"},
 	"string": {"SET m", "SET m NX", "SET m NX", "SET m XX", "SET m GET", "SETNX m", "INCRBY n", "INCRBY n", "GETDEL",
 		"DEL", "GET", "GET"},
 }

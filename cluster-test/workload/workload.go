@@ -26,8 +26,8 @@ type Workload struct {
 	TTLs    []int64
 	Removes bool // messages are removed: lists do not tell seqs
 	Timed   bool // the final reads tell the times of messages
-	// Values: sessions are not read and written as such, but each is what one of these commands
-	// are for, by type.
+	// Values are types of Redis values. If there are any, each key has one of these types, and workers call that
+	// type's commands, not those of sessions.
 	Values []string
 	// Pipeline is how many calls a worker sends at a time, at most, without waiting for
 	// answers; 0: one after the other.

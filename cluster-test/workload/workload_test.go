@@ -72,3 +72,17 @@ func TestSizedPayload(t *testing.T) {
 		t.Errorf("%d bytes, %.60q", len(p), token(p))
 	}
 }
+
+// The first entries of a run have ids that Redis takes, too: the checker knows no others.
+func TestIDsOfEntriesAreValid(t *testing.T) {
+	for seed := range uint64(200) {
+		w := &worker{run: &Run{}, rand: rand.New(rand.NewPCG(seed, 1))}
+		for range 5 {
+			for _, word := range command(w, &Session{kind: "stream"}).Command {
+				if strings.HasPrefix(word, "-") && strings.HasSuffix(word, "-0") || word == "0-0" {
+					t.Fatalf("seed %d: the id %s", seed, word)
+				}
+			}
+		}
+	}
+}

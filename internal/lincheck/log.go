@@ -60,7 +60,7 @@ func (l *log) collectTurns() {
 		t.attempts = append(t.attempts, op)
 		for _, v := range op.Call.Values {
 			if other := l.owner[v]; other != nil && other != t {
-				l.undecided("history", fmt.Sprintf("the tester appended %q twice without ids", v), op)
+				l.undecided("history", fmt.Sprintf("the harness appended %q twice without ids", v), op)
 			}
 			l.owner[v] = t
 		}

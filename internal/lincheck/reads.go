@@ -74,13 +74,3 @@ func wanted(c *history.Call, last uint64) (first, count uint64) {
 	}
 	return c.Seq + 1, count
 }
-
-func (l *log) checkContiguous(op *history.Operation, next uint64) {
-	for _, m := range op.Result.Messages {
-		if m.Seq != next {
-			l.violation("gap", fmt.Sprintf("seq %d where %d should be", m.Seq, next), op)
-			return
-		}
-		next++
-	}
-}

@@ -43,7 +43,7 @@ func (s *session) checkRefusals(allowed []Refusal, losses []history.RightsLoss) 
 }
 
 // leaderWait is how long nodes wait for a leader before they say that there is none, less what the
-// tester's clock and the way there may take off.
+// harness's clock and the way there may take off.
 const leaderWait = int64(2 * time.Second)
 
 // withoutWait are what a node says that has reason not to wait.

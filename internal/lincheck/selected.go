@@ -118,3 +118,13 @@ func (l *log) separates(first, cut, end uint64) bool {
 	}
 	return false
 }
+
+func (l *log) checkContiguous(op *history.Operation, next uint64) {
+	for _, m := range op.Result.Messages {
+		if m.Seq != next {
+			l.violation("gap", fmt.Sprintf("seq %d where %d should be", m.Seq, next), op)
+			return
+		}
+		next++
+	}
+}

@@ -71,7 +71,8 @@ func TestSelectedReads(t *testing.T) {
 			t.Errorf("%s: %v %v, want %s", text, v.Violations, v.Undecided, rule)
 		}
 	}
-	if v := judge(t, "0-1 append a -> 1\n 2-3 read until=20 -> last=1\n 5-6 final -> last=1 1:a"); len(v.Undecided) == 0 {
+	if v := judge(t,
+		"0-1 append a -> 1\n 2-3 read until=20 -> last=1\n 5-6 final -> last=1 1:a"); len(v.Undecided) == 0 {
 		t.Errorf("times that no answer tells are decided: %v", v.Violations)
 	}
 }

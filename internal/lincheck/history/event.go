@@ -2,7 +2,7 @@
 // it was made and answered, and every fault that was injected, on one clock.
 //
 // A history is a file of JSON lines. The line of an invocation reaches the
-// operating system before the call is made, so that a crash of the tester
+// operating system before the call is made, so that a crash of the harness
 // cannot lose a write that the cluster may have taken.
 package history
 
@@ -20,8 +20,8 @@ const (
 	OK     Type = "ok"     // it was answered
 	Fail   Type = "fail"   // it was refused: it surely did not take place
 	Info   Type = "info"   // its outcome is unknown
-	Fault  Type = "fault"  // the tester did something to the cluster
-	Note   Type = "note"   // the tester observed something, such as a new leader
+	Fault  Type = "fault"  // the harness did something to the cluster
+	Note   Type = "note"   // the harness observed something, such as a new leader
 )
 
 // Func is the operation that a Call asks for.

@@ -48,7 +48,7 @@ type History struct {
 	End        int64       // time of the last line
 }
 
-// Load reads the history at path. A torn last line, left behind by a tester
+// Load reads the history at path. A torn last line, left behind by a harness
 // that was killed, is ignored; a call without an answer has outcome Info.
 func Load(path string) (*History, error) {
 	f, err := os.Open(path)

@@ -1,6 +1,7 @@
 package value
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -9,10 +10,13 @@ import (
 const editedKey = "@e"
 
 // Edited is a session under the key @e of which messages are edited and removed, and appends
-// repeated: they are known by what they appended. It does not change.
+// repeated: they are known by what they appended. It may keep a number of messages by itself. It does not
+// change.
 type Edited struct {
+	exists   bool
 	messages []message
 	last     int
+	keeps    int                // 0: all
 	appended map[string]message // by id, as they were at first
 }
 
@@ -24,7 +28,8 @@ type message struct {
 // String is the same for equal Edited only: what was appended follows from what is held and the
 // ids that are known.
 func (e Edited) String() string {
-	return Sessions{editedKey: {messages: e.shown(), last: e.last}}.String() + array(e.known())
+	return Sessions{editedKey: {messages: e.shown(), last: e.last}}.String() + array(e.known()) +
+		fmt.Sprint(e.exists, e.keeps)
 }
 
 // known are the seqs, ids and first payloads of all appends.
@@ -53,9 +58,11 @@ func (e Edited) Do(command []string) (State, string) {
 		return e.edit(e.find(args), args[2])
 	case "TURN.REMOVE":
 		return e.remove(e.find(args))
+	case "TURN.RETAIN":
+		return e.retain(args)
 	}
 	sessions := Sessions{}
-	if e.last > 0 {
+	if e.exists {
 		sessions[editedKey] = session{messages: e.shown(), last: e.last}
 	}
 	_, answer := sessions.Do(command) // a read
@@ -81,7 +88,8 @@ func (e Edited) append(m message) (State, string) {
 		}
 		m, count, duplicate = was, count-1, "1"
 	} else {
-		e.messages, e.last = append(slices.Clone(e.messages), m), m.seq
+		e.exists, e.messages, e.last = true, append(slices.Clone(e.messages), m), m.seq
+		count -= e.shorten()
 		known := map[string]message{m.id: m}
 		maps.Copy(known, e.appended)
 		e.appended = known
@@ -105,4 +113,22 @@ func (e Edited) remove(at int) (State, string) {
 		e.messages, removed = slices.Delete(slices.Clone(e.messages), at, at+1), 1
 	}
 	return e, fields("count", number(len(e.messages)), "removed", number(removed))
+}
+
+// retain is TURN.RETAIN key MESSAGES n|ALL.
+func (e Edited) retain(args []string) (State, string) {
+	if e.keeps = 0; args[0] == "MESSAGES" {
+		e.exists, e.keeps = true, integer(args[1])
+	}
+	removed := e.shorten()
+	return e, fields("count", number(len(e.messages)), "removed", number(removed))
+}
+
+// shorten drops what is beyond the number of messages that the session keeps.
+func (e *Edited) shorten() (dropped int) {
+	if e.keeps > 0 {
+		dropped = max(0, len(e.messages)-e.keeps)
+	}
+	e.messages = e.messages[dropped:]
+	return dropped
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Sessions are three sessions that belong together, under the keys @0, @1 and @2: forks of one
-// another, with metadata and deadlines that are far away, listed by labels, erased together. It does not
+// another, or renamed, with metadata and deadlines that are far away, listed by labels, erased together. It does not
 // change.
 type Sessions map[string]session
 
@@ -76,6 +76,8 @@ func (s Sessions) Do(command []string) (State, string) {
 		return next, fields("removed", number(len(s)-len(next)))
 	case "TURN.FORK":
 		return s.fork(is, exists, args)
+	case "TURN.RENAME":
+		return s.rename(is, exists, key, args)
 	case "TURN.APPEND":
 		is.last++
 		is.messages = append(slices.Clone(is.messages), numbered{is.last, args[2]})
@@ -133,6 +135,19 @@ func (s Sessions) fork(is session, exists bool, args []string) (State, string) {
 		first = 1
 	}
 	return s.with(args[0], is), fields("count", number(at), "first_seq", number(first), "last_seq", number(at))
+}
+
+// rename is TURN.RENAME key to [REPLACE].
+func (s Sessions) rename(is session, exists bool, key string, args []string) (State, string) {
+	if !exists {
+		return s, failed("NOT_FOUND")
+	}
+	if _, there := s[args[0]]; there && len(args) == 1 {
+		return s, failed("EXISTS")
+	}
+	next := s.with(args[0], is)
+	delete(next, key)
+	return next, fields("count", number(len(is.messages)))
 }
 
 // described returns the session after TURN.META key SET name value or UNSET name.

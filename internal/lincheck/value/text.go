@@ -1,6 +1,6 @@
 package value
 
-// Strings. Those that the tester writes are numbers.
+// Strings. Those that the harness writes are numbers.
 
 func (v Value) bulk() string {
 	if v.exists() {

@@ -87,7 +87,7 @@ func remove(v Value, names []string) (Value, string) {
 	return Value{items: left}, number(len(v.items) - len(left))
 }
 
-// integer reads an argument that the tester has written.
+// integer reads an argument that the harness has written.
 func integer(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil {

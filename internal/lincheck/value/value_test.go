@@ -20,14 +20,20 @@ func TestLikeRedis(t *testing.T) {
 			TURN.APPEND @0 MSG b b → {count 2 duplicate 0 first_seq 2 last_seq 2}; TURN.FORK @0 @1 AT 1 → {count 1 first_seq 1 last_seq 1}; TURN.FORK @0 @1 → !EXISTS; TURN.FORK @0 @2 AT 3 → !NOT_FOUND;
 			TURN.READ @1 → {count 1 last_seq 1 messages [[1 "a"]]}; TURN.INFO @1 → {count 1 expires_at false last_seq 1 metadata {"k" "v"}}; TURN.INFO @0 → {count 2 expires_at true last_seq 2 metadata {"k" "v"}};
 			TURN.EXPIRE @0 NEVER → 1; TURN.EXPIRE @0 NEVER → 0; TURN.META @1 UNSET k → {}; TURN.DELETE @1 → {removed 1}; TURN.INFO @1 → nil; TURN.ERASE PREFIX @ → {removed 1}; TURN.READ @0 → {count 0 last_seq 0 messages []}`,
+		"renamed": `TURN.RENAME @0 @1 → !NOT_FOUND; TURN.APPEND @0 MSG a a → {count 1 duplicate 0 first_seq 1 last_seq 1}; TURN.EXPIRE @0 PX 9 → 1; TURN.RENAME @0 @1 → {count 1}; TURN.INFO @0 → nil;
+			TURN.APPEND @0 MSG b b → {count 1 duplicate 0 first_seq 1 last_seq 1}; TURN.RENAME @1 @0 → !EXISTS; TURN.RENAME @1 @0 REPLACE → {count 1}; TURN.INFO @1 → nil;
+			TURN.INFO @0 → {count 1 expires_at true last_seq 1 metadata {}}; TURN.READ @0 → {count 1 last_seq 1 messages [[1 "a"]]}`,
 		"labelled": `TURN.META @0 SET label.l a → {}; TURN.APPEND @1 MSG a a → {count 1 duplicate 0 first_seq 1 last_seq 1}; TURN.META @1 SET label.l a → {}; TURN.LIST PREFIX @ LABEL l a → {sessions [@1 @0]};
 			TURN.EXPIRE @0 PX 9 → 1; TURN.LIST PREFIX @ LABEL l a → {sessions [@0 @1]}; TURN.FORK @1 @2 → {count 1 first_seq 1 last_seq 1}; TURN.EXPIRE @0 PX 9 → 1; TURN.LIST PREFIX @ LABEL l a → {sessions [@0 @2 @1]};
 			TURN.META @2 SET label.l b → {}; TURN.LIST PREFIX @ LABEL l a → {sessions [@0 @1]}; TURN.META @0 UNSET label.l → {}; TURN.LIST PREFIX @ LABEL l a → {sessions [@1]}; TURN.DELETE @1 → {removed 1}; TURN.LIST PREFIX @ LABEL l a → {sessions []}`,
 		"edited": `TURN.APPEND @e MSG a x → {count 1 duplicate 0 first_seq 1 last_seq 1}; TURN.APPEND @e MSG b y → {count 2 duplicate 0 first_seq 2 last_seq 2}; TURN.EDIT @e SEQ 2 z → {count 2 seq 2};
 			TURN.EDIT @e ID a w → {count 2 seq 1}; TURN.EDIT @e SEQ 3 w → !NOT_FOUND; TURN.APPEND @e MSG a x → {count 2 duplicate 1 first_seq 1 last_seq 1}; TURN.APPEND @e MSG a w → !ID_REUSED;
 			TURN.REMOVE @e ID a → {count 1 removed 1}; TURN.REMOVE @e SEQ 1 → {count 1 removed 0}; TURN.APPEND @e MSG a x → {count 1 duplicate 1 first_seq 1 last_seq 1}; TURN.EDIT @e ID a q → !NOT_FOUND;
-			TURN.READ @e → {count 1 last_seq 2 messages [[2 "z"]]}; TURN.INFO @e → {count 1 expires_at false last_seq 2 metadata {}}`,
-		"string": `SET 1 NX → OK; SET 2 NX → nil; SET 3 XX → OK; SET 4 GET → "3"; INCRBY -5 → -1; SETNX 9 → 0; GETDEL → "-1"; SET 1 XX → nil; SETNX 9 → 1; GET → "9"`,
+			TURN.READ @e → {count 1 last_seq 2 messages [[2 "z"]]}; TURN.INFO @e → {count 1 expires_at false last_seq 2 metadata {}};
+			TURN.APPEND @e MSG c c → {count 2 duplicate 0 first_seq 3 last_seq 3}; TURN.RETAIN @e MESSAGES 1 → {count 1 removed 1}; TURN.APPEND @e MSG d d → {count 1 duplicate 0 first_seq 4 last_seq 4};
+			TURN.APPEND @e MSG c c → {count 1 duplicate 1 first_seq 3 last_seq 3}; TURN.READ @e → {count 1 last_seq 4 messages [[4 "d"]]}; TURN.RETAIN @e ALL → {count 1 removed 0}; TURN.APPEND @e MSG f f → {count 2 duplicate 0 first_seq 5 last_seq 5}`,
+		"retained": `TURN.RETAIN @e ALL → {count 0 removed 0}; TURN.INFO @e → nil; TURN.RETAIN @e MESSAGES 2 → {count 0 removed 0}; TURN.INFO @e → {count 0 expires_at false last_seq 0 metadata {}}`,
+		"string":   `SET 1 NX → OK; SET 2 NX → nil; SET 3 XX → OK; SET 4 GET → "3"; INCRBY -5 → -1; SETNX 9 → 0; GETDEL → "-1"; SET 1 XX → nil; SETNX 9 → 1; GET → "9"`,
 	} {
 		v := New(strings.Fields(script))
 		for line := range strings.SplitSeq(script, ";") {
@@ -55,7 +61,8 @@ func TestAnswer(t *testing.T) {
 			resp.Value{Kind: resp.Array, Elems: []resp.Value{text("b"), text("1"), text("a"), text("2")}}},
 		`["b" "a"]`: {"LRANGE", resp.Value{Kind: resp.Array, Elems: []resp.Value{text("b"), text("a")}}},
 		`{sessions [@2 @0]}`: {"TURN.LIST", resp.Value{Kind: resp.Array, Elems: []resp.Value{text("cursor"), text(""), text("sessions"),
-			{Kind: resp.Array, Elems: []resp.Value{{Kind: resp.Array, Elems: []resp.Value{text("key"), text("k:2"), text("count"), text("1")}},
+			{Kind: resp.Array, Elems: []resp.Value{{Kind: resp.Array, Elems: []resp.Value{
+				text("key"), text("k:2"), text("count"), text("1")}},
 				{Kind: resp.Array, Elems: []resp.Value{text("key"), text("k:0")}}}}}}},
 		`nil`:              {"GET", resp.Value{Kind: resp.Null}},
 		`-3`:               {"INCRBY", resp.Value{Kind: resp.Integer, Int: -3}},
