@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Packs the packages for other languages than Go into dist, as they are published:
 #
-#	sdk/packages.sh [typescript | python | server] …
+#	sdk/packages.sh [typescript | python | server | java] …
 #
-# server builds the binary of the version in VERSION for each of TARGETS, and packs each as a wheel and
+# java writes a repository of Maven, dist/maven, with the artifact, its sources and their documentation. server builds the binary of the version in VERSION for each of TARGETS, and packs each as a wheel and
 # as an npm package; the packages for Python and TypeScript install the one for their platform.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -37,8 +37,13 @@ server() {
 	done
 }
 
+java() {
+	rm -rf "$dist/maven" # a snapshot does not replace the one before
+	java/check.sh --pack "$dist/maven"
+}
+
 if (($# == 0)); then
-	set -- typescript python server
+	set -- typescript python server java
 fi
 for package; do
 	"$package"

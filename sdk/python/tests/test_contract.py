@@ -59,6 +59,43 @@ def new(m):
 contract = Contract(Store, writers=3, turns=4, timeout=60)
 """
 
+# A store of the client itself, with metadata and labels.
+LABELLED = """
+import os
+import turnlog
+from turnlog.contract import Conflict, Contract
+
+class Store:
+    shared = True
+
+    def __init__(self):
+        self.client = turnlog.Client(os.environ["ADDRESSES"])
+
+    def add(self, session, turn, metadata=None, must_exist=False):
+        try:
+            self.client.session(session).append(*turn, metadata=metadata or {}, must_exist=must_exist)
+        except turnlog.NotFoundError as e:
+            raise Conflict(str(e)) from e
+
+    def load(self, session):
+        return self.load_with(session)[0]
+
+    def load_with(self, session):
+        found = self.client.session(session).read(last=1000, metadata=True)
+        return [m.json() for m in found.messages], found.metadata
+
+    def labelled(self, name, value):
+        return [found.key for found in self.client.sessions(labels={name: value})]
+
+    def clear(self, session):
+        self.client.session(session).clear()
+
+    def delete(self, session):
+        self.client.session(session).delete()
+
+contract = Contract(Store, cases=["*label*", "metadata*", "must-exist"])
+"""
+
 # Incident I1: read, extend, write back.
 BAD = """
 import json, os, pathlib, threading
@@ -115,6 +152,17 @@ def test_cases_of_a_good_memory_are_items_that_pass(cluster, tmp_path):
     assert "the store does not support: namespaces" in done.stdout
     case = ET.parse(tmp_path / "report.xml").find(".//testcase[@name='concurrency/turns-whole']")
     assert {p.get("name"): p.get("value") for p in case.iter("property")}["incident"] == "I1"
+
+
+def test_metadata_and_labels_are_held_to_the_contract(cluster, tmp_path):
+    (tmp_path / "test_labelled.py").write_text(LABELLED)
+    done = run_pytest(tmp_path, "-q", "-rfs", ADDRESSES=cluster.addresses)
+    assert counted(done) == {"passed": 6}, done.stdout[-6000:]
+    (tmp_path / "test_labelled.py").write_text(
+        LABELLED.replace("for found in", "for found in [*").replace("={name: value})]", "={name: value})][:2]]")
+    )
+    done = run_pytest(tmp_path, "-q", ADDRESSES=cluster.addresses)
+    assert counted(done)["failed"], "a store that lists too few passes"
 
 
 @pytest.mark.slow

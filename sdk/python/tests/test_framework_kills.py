@@ -1,20 +1,16 @@
-"""Agents of several frameworks go on while leaders are killed: nothing is lost, nothing is there twice."""
+"""Agents of several frameworks go on while leaders are killed."""
 
 import asyncio
-import concurrent.futures
 
 import pytest
 from agent_framework import Message
 from llama_index.core.llms import ChatMessage
 from strands.types.session import Session, SessionAgent, SessionMessage, SessionType
 
-import turnlog
-from test_kill import Progress
+from kills import WRITERS, leaders_are_killed_while_it_saves
 from turnlog.agent_framework import TurnlogHistoryProvider
 from turnlog.llama_index import TurnlogChatStore
 from turnlog.strands import TurnlogSessionRepository
-
-WRITERS = 4
 
 
 class LlamaIndex:
@@ -62,32 +58,4 @@ class Strands:
 @pytest.mark.slow
 @pytest.mark.parametrize("framework", [LlamaIndex, AgentFramework, Strands])
 def test_leaders_are_killed_while_agents_save(fresh_cluster, framework):
-    progress = Progress()
-
-    def write(writer):
-        turns = 0
-        while not progress.stop:
-            memory.add(writer, turns)
-            turns += 1
-            progress.add()
-        return turns
-
-    with turnlog.Client(fresh_cluster.addresses, retry_for=60) as client:
-        memory = framework(client)
-        with concurrent.futures.ThreadPoolExecutor(WRITERS) as pool:
-            running = [pool.submit(write, writer) for writer in range(WRITERS)]
-            try:
-                for _ in range(2):
-                    progress.wait_for_more(15)
-                    leader = fresh_cluster.leader()
-                    leader.kill()
-                    progress.wait_for_more(15)
-                    leader.start()
-                    fresh_cluster.wait_ready(leader)
-            finally:
-                progress.stop = True
-            written = [r.result(60) for r in running]
-        got = memory.load()
-    wanted = [f"{w}:{n}:{part}" for w, turns in enumerate(written) for n in range(turns) for part in "qa"]
-    assert sorted(got) == sorted(wanted), "lost or doubled"
-    assert all(a[:-1] == b[:-1] for a, b in zip(got[::2], got[1::2], strict=True)), "torn"
+    leaders_are_killed_while_it_saves(fresh_cluster, framework)

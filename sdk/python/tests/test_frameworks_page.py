@@ -42,7 +42,7 @@ def test_a_section(cluster, tmp_path, section):
 
 
 @pytest.mark.slow
-@each("python-frameworks.md", "python-memory.md", "langgraph.md")
+@each("python-frameworks.md", "python-memory.md", "langgraph.md", "crewai.md")
 def test_a_section_in_a_fresh_environment(cluster, tmp_path, section):
     (line,) = re.findall(r"```sh\n(pip install .*?)\n```", section)
     python, environment = install(tmp_path, line)

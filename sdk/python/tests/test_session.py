@@ -161,6 +161,21 @@ def test_metadata(client, key):
         s.set_metadata({})
 
 
+def test_rename(client, key):
+    s, to = client.session(key), client.session(key + "-to")
+    with pytest.raises(turnlog.NotFoundError):
+        s.rename(to.key)
+    s.append("a", "b")
+    to.append("c")
+    with pytest.raises(turnlog.ExistsError):
+        s.rename(to.key)
+    with pytest.raises(turnlog.ConflictError):
+        s.rename(to.key, replace=True, expect=0)
+    assert s.rename(to.key, replace=True) == to.info().revision
+    assert [m.text() for m in to.read().messages] == ["a", "b"]
+    assert not s.read().messages
+
+
 def test_expiry(client, key):
     s = client.session(key)
     assert s.expire(60) is False
@@ -174,6 +189,22 @@ def test_expiry(client, key):
     assert s.last(1).count == 0
     with pytest.raises(turnlog.InvalidError):
         s.expire_at(datetime.datetime(2030, 1, 1))
+
+
+def test_retain(client, key):
+    s = client.session(key)
+    s.append("a", "b", "c")
+    assert s.retain(messages=2).removed == 1
+    assert s.append("d").count == 2
+    assert s.info().retain_messages == 2
+    s.retain(turns=1)
+    assert (s.info().retain_messages, s.info().retain_turns) == (0, 1)
+    assert s.append("e", "f").count == 2
+    s.retain(everything=True)
+    assert s.info().retain_turns == 0
+    for wrong in ({}, {"messages": 1, "turns": 1}, {"messages": 1, "everything": True}):
+        with pytest.raises(turnlog.InvalidError):
+            s.retain(**wrong)
 
 
 def test_sessions_and_erase(client, key):

@@ -71,6 +71,9 @@ export interface SessionInfo {
   expiresAt: number;
   /** By how much each append moves `expiresAt`; 0: it does not. */
   slideMs: number;
+  /** How many of its last messages, or turns, the session keeps by itself; 0: as many as come. */
+  retainMessages: number;
+  retainTurns: number;
   metadata: Record<string, string>;
 }
 
@@ -91,6 +94,8 @@ export function sessionInfo(reply: Reply): SessionInfo {
     updated: f.number("updated"),
     expiresAt: f.number("expires_at"),
     slideMs: f.number("slide_ms"),
+    retainMessages: f.number("retain_messages"),
+    retainTurns: f.number("retain_turns"),
     metadata: metadata(f.get("metadata")),
   };
 }

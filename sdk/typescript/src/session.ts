@@ -233,6 +233,17 @@ export class Session {
   }
 
   /**
+   * Moves all of the session to the key `to`, which must not exist, and returns its revision there; with
+   * `replace`, what `to` holds is deleted. Messages keep their seqs and ids; a retried append to the former key
+   * is still recognised.
+   */
+  async rename(to: Key, options: WriteOptions & { replace?: boolean | undefined } = {}): Promise<number> {
+    const r = this.#request(verbs.rename).add(encode("a session key", to));
+    if (options.replace) r.add("REPLACE");
+    return new Fields(await this.#client.send(r.option("EXPECT", options.expect), options)).number("revision");
+  }
+
+  /**
    * Merges `set` into the session's metadata, removes the keys in `unset`, and returns the revision. The
    * session is created if need be.
    */
@@ -249,6 +260,22 @@ export class Session {
   /** Returns the session's metadata, empty if there is none or no session. */
   async metadata(options: CallOptions = {}): Promise<Record<string, string>> {
     return metadata(await this.#client.send(this.#request(verbs.metadata), options));
+  }
+
+  /**
+   * Sets how much the session keeps by itself from here on, creating it if needed, and drops what is beyond
+   * it at once: its last messages, or its last turns, that is appends; or all. A tool call is not parted from
+   * its result.
+   */
+  async retain(
+    what: { messages: number } | { turns: number } | "all",
+    options: WriteOptions = {},
+  ): Promise<Removed> {
+    const r = this.#request(verbs.retain);
+    if (what === "all") r.add("ALL");
+    else if ("messages" in what) r.option("MESSAGES", what.messages);
+    else r.option("TURNS", what.turns);
+    return removed(await this.#client.send(r.option("EXPECT", options.expect), options));
   }
 
   /**

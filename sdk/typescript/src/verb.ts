@@ -32,8 +32,10 @@ export const verbs = {
   remove: { command: "TURN.REMOVE", again: "never" }, // seqs begin again after a delete, and ids are forgotten
   clear: { command: "TURN.CLEAR", again: "never" }, // removes what was appended since
   delete: { command: "TURN.DELETE", again: "never" }, // removes a session created since
+  retain: { command: "TURN.RETAIN", again: "never" }, // overrides a limit set since
   expire: { command: "TURN.EXPIRE", again: "never" }, // overrides a deadline set since
   fork: { command: "TURN.FORK", again: "never" }, // answers EXISTS for its own success
+  rename: { command: "TURN.RENAME", again: "never" }, // answers NOT_FOUND for its own success
   setMetadata: { command: "TURN.META", again: "never" }, // overrides values set since
   erase: { command: "TURN.ERASE", again: "never" }, // removes sessions created since
   transaction: { command: "TURN.TX", again: "identified" }, // it carries an id of its own

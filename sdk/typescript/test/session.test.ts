@@ -180,6 +180,31 @@ test("a session is forked, described, given a deadline and deleted", async () =>
   assert.equal(await chat.expireAt(new Date("2100-01-01")), false);
 });
 
+test("a session is renamed", async () => {
+  const c = cluster.client({ namespace: "typescript-rename" });
+  const [a, b] = [c.session("a"), c.session("b")];
+  await assert.rejects(a.rename("b"), refused("NOT_FOUND"));
+  await a.append([{ data: "1" }, { data: "2" }]);
+  await b.append({ data: "3" });
+  await assert.rejects(a.rename("b"), refused("EXISTS"));
+  assert.equal(await a.rename("b", { replace: true }), (await b.info()).revision);
+  assert.equal((await b.info()).count, 2);
+  await assert.rejects(a.rename("b", { replace: true }), refused("NOT_FOUND"));
+});
+
+test("a session keeps its last messages, or turns, by itself", async () => {
+  const chat = cluster.client({ namespace: "typescript-retain" }).session("s");
+  await chat.append(["1", "2", "3"].map((data) => ({ data })));
+  assert.equal((await chat.retain({ messages: 2 })).removed, 1);
+  assert.equal((await chat.append({ data: "4" })).count, 2);
+  assert.equal((await chat.info()).retainMessages, 2);
+  await chat.retain({ turns: 1 });
+  assert.equal((await chat.append([{ data: "5" }, { data: "6" }])).count, 2);
+  assert.equal((await chat.info()).retainTurns, 1);
+  await chat.retain("all");
+  assert.equal((await chat.info()).retainTurns, 0);
+});
+
 test("sessions are listed by labels, the one that changed last first", async () => {
   const c = cluster.client({ namespace: "typescript-labels" });
   for (const k of ["a", "b", "c"]) {

@@ -127,6 +127,8 @@ def session_info(reply: Reply | None) -> SessionInfo | None:
         reply[b"updated"],
         reply[b"expires_at"],
         reply[b"slide_ms"],
+        reply.get(b"retain_messages", 0),
+        reply.get(b"retain_turns", 0),
         metadata(reply[b"metadata"]),
     )
 

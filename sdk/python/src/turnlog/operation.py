@@ -59,7 +59,9 @@ AGAIN = {
     "TURN.CLEAR": Again.NEVER,  # removes what was appended since
     "TURN.DELETE": Again.NEVER,  # removes a session created since
     "TURN.EXPIRE": Again.NEVER,  # overrides a deadline set since
+    "TURN.RETAIN": Again.NEVER,  # overrides a limit set since
     "TURN.FORK": Again.NEVER,  # answers EXISTS for its own success
+    "TURN.RENAME": Again.NEVER,  # answers NOT_FOUND for its own success
     "TURN.META": Again.NEVER,  # overrides values set since; reading them is harmless
     "TURN.ERASE": Again.NEVER,  # removes sessions created since
     "TURN.TX": Again.IDENTIFIED,  # it carries an id of its own

@@ -210,6 +210,14 @@ def fork(key: bytes, to: Key, at: int | None, expect: int | None) -> Operation[A
     return _operation("TURN.FORK", [*arguments, *_expect(expect)], functools.partial(decode.appended, ids=()))
 
 
+def rename(key: bytes, to: Key, replace: bool, expect: int | None) -> Operation[int]:
+    """Move a session to another key."""
+    arguments: list[Argument] = [key, key_bytes(to)]
+    if replace:
+        arguments.append("REPLACE")
+    return _operation("TURN.RENAME", [*arguments, *_expect(expect)], decode.revision)
+
+
 def info(key: bytes) -> Operation[SessionInfo | None]:
     """Describe a session."""
     return _operation("TURN.INFO", [key], decode.session_info)
@@ -235,6 +243,20 @@ def _metadata(values: Mapping[str, str], unset: Iterable[str]) -> list[Argument]
     for name in unset:
         arguments += ["UNSET", _bytes(name)]
     return arguments
+
+
+def retain(
+    key: bytes, messages: int | None, turns: int | None, *, everything: bool, expect: int | None
+) -> Operation[Removed]:
+    """Set how much a session keeps by itself."""
+    if [messages is not None, turns is not None, everything].count(True) != 1:
+        raise InvalidError("retain takes one of messages, turns and everything; nothing was sent")
+    how: list[Argument] = ["ALL"]
+    if messages is not None:
+        how = ["MESSAGES", _count(messages, "messages")]
+    elif turns is not None:
+        how = ["TURNS", _count(turns, "turns")]
+    return _operation("TURN.RETAIN", [key, *how, *_expect(expect)], decode.removed)
 
 
 def expire(key: bytes, ttl: Seconds, *, slide: bool, expect: int | None) -> Operation[bool]:

@@ -134,6 +134,8 @@ class SessionInfo:
         updated: When it was last changed.
         expires_at: When it expires; 0: never.
         slide_ms: If not 0, each append sets the expiry to that many milliseconds later.
+        retain_messages: How many of its last messages it keeps by itself; 0: as many as come.
+        retain_turns: How many of its last turns it keeps by itself; 0: as many as come.
         metadata: Its metadata.
     """
 
@@ -148,6 +150,8 @@ class SessionInfo:
     updated: int
     expires_at: int
     slide_ms: int
+    retain_messages: int
+    retain_turns: int
     metadata: dict[str, str]
 
 

@@ -215,6 +215,22 @@ class Session(Handle["Client"]):
         """
         return self._client.run(requests.fork(self._key, to, at, expect), self._timeout)
 
+    def rename(self, to: Key, *, replace: bool = False, expect: int | None = None) -> int:
+        """Move all of the session to another key, and return the revision there.
+
+        Messages keep their seqs and ids; a retried append to the former key is still recognised.
+
+        Args:
+            to: The new key. It must not exist, unless replace is set.
+            replace: Delete what the new key holds.
+            expect: The revision that the session must have.
+
+        Raises:
+            ExistsError: The new key exists, and replace is not set.
+            NotFoundError: There is no such session.
+        """
+        return self._client.run(requests.rename(self._key, to, replace, expect), self._timeout)
+
     def info(self) -> SessionInfo:
         """Describe the session; raises NotFoundError if there is none."""
         found = self._client.run(requests.info(self._key), self._timeout)
@@ -232,6 +248,23 @@ class Session(Handle["Client"]):
         It creates the session if needed.
         """
         return self._client.run(requests.set_metadata(self._key, values, unset, expect), self._timeout)
+
+    def retain(
+        self,
+        *,
+        messages: int | None = None,
+        turns: int | None = None,
+        everything: bool = False,
+        expect: int | None = None,
+    ) -> Removed:
+        """Set how much the session keeps by itself from here on, and drop what is beyond it.
+
+        Its last messages, or its last turns, that is appends; or everything. A tool call is not
+        parted from its result. The session is created if there is none.
+        """
+        return self._client.run(
+            requests.retain(self._key, messages, turns, everything=everything, expect=expect), self._timeout
+        )
 
     def expire(self, ttl: Seconds, *, slide: bool = False, expect: int | None = None) -> bool:
         """Delete the session when ttl has passed, in seconds of cluster time.

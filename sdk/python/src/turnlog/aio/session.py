@@ -216,6 +216,22 @@ class AsyncSession(Handle["AsyncClient"]):
         """
         return await self._client.run(requests.fork(self._key, to, at, expect), self._timeout)
 
+    async def rename(self, to: Key, *, replace: bool = False, expect: int | None = None) -> int:
+        """Move all of the session to another key, and return the revision there.
+
+        Messages keep their seqs and ids; a retried append to the former key is still recognised.
+
+        Args:
+            to: The new key. It must not exist, unless replace is set.
+            replace: Delete what the new key holds.
+            expect: The revision that the session must have.
+
+        Raises:
+            ExistsError: The new key exists, and replace is not set.
+            NotFoundError: There is no such session.
+        """
+        return await self._client.run(requests.rename(self._key, to, replace, expect), self._timeout)
+
     async def info(self) -> SessionInfo:
         """Describe the session; raises NotFoundError if there is none."""
         found = await self._client.run(requests.info(self._key), self._timeout)
@@ -235,6 +251,23 @@ class AsyncSession(Handle["AsyncClient"]):
         It creates the session if needed.
         """
         return await self._client.run(requests.set_metadata(self._key, values, unset, expect), self._timeout)
+
+    async def retain(
+        self,
+        *,
+        messages: int | None = None,
+        turns: int | None = None,
+        everything: bool = False,
+        expect: int | None = None,
+    ) -> Removed:
+        """Set how much the session keeps by itself from here on, and drop what is beyond it.
+
+        Its last messages, or its last turns, that is appends; or everything. A tool call is not
+        parted from its result. The session is created if there is none.
+        """
+        return await self._client.run(
+            requests.retain(self._key, messages, turns, everything=everything, expect=expect), self._timeout
+        )
 
     async def expire(self, ttl: Seconds, *, slide: bool = False, expect: int | None = None) -> bool:
         """Delete the session when ttl has passed, in seconds of cluster time.

@@ -15,8 +15,11 @@ METHODS = {
     "async clear": "aclear",
     "delete": "delete",
     "trim": "trim",
+    "retention": "retain",
     "pop": "pop",
     "list": "sessions",
+    "metadata": "load_with",
+    "labels": "labelled",
     "corrupt": "corrupt",
     "conditions": "load_version",
 }
@@ -57,12 +60,18 @@ class Plain:
             options["ttl"] = request["ttl_ms"] / 1000
         if "version" in request:
             options["version"] = request["version"]
+        if "with_metadata" in request:
+            options["metadata"] = request.get("metadata") or {}
+            options["must_exist"] = request.get("must_exist", False)
         await self._call(request, "add", session, [plain(m) for m in request["turn"]], **options)
 
     async def load(self, session: str, request: Request) -> Wire:
         """Load all messages, or the newest; with a version if there are conditions."""
         if "last" in request:
             messages = await self._call(request, "load", session, last=request["last"])
+        elif "with_metadata" in request:
+            messages, metadata = await self._call(request, "load_with", session)
+            return {"messages": wires(messages), "metadata": metadata}
         elif "conditions" in self.can and not request.get("async"):
             messages, version = await self._call(request, "load_version", session)
             return {"messages": wires(messages), "version": version}
@@ -82,10 +91,19 @@ class Plain:
         """Keep the newest messages."""
         await self._call({}, "trim", session, keep)
 
+    async def retain(self, session: str, keep: int) -> None:
+        """Have the session keep the newest messages by itself."""
+        await self._call({}, "retain", session, keep)
+
     async def pop(self, session: str) -> Wire:
         """Remove the newest message."""
         popped = await self._call({}, "pop", session)
         return {"messages": wires([popped] if popped else [])}
+
+    async def labelled(self, label: str, value: str) -> list[str]:
+        """List the sessions with a label."""
+        found: list[str] = await self._call({}, "labelled", label, value)
+        return found
 
     async def list(self, prefix: str) -> list[str]:
         """List the sessions."""

@@ -33,10 +33,12 @@ async def answer(store: Any, request: Request) -> Wire:
         return {}
     if op in ("delete", "pop") and hasattr(store, op):
         return await getattr(store, op)(session) or {}
-    if op == "trim" and hasattr(store, op):
-        return await store.trim(session, request["keep"]) or {}
+    if op in ("trim", "retain") and hasattr(store, op):
+        return await getattr(store, op)(session, request["keep"]) or {}
     if op == "list" and hasattr(store, op):
         return {"sessions": await store.list(text_of(request, "prefix"))}
+    if op == "labelled" and hasattr(store, op):
+        return {"sessions": await store.labelled(request["label"], request["value"])}
     raise Refused(f"no operation {op!r}")
 
 

@@ -88,10 +88,14 @@ class Contract:
     ``pop(session)``, ``sessions(prefix)``, ``load(session, last=)``, ``add(session, turn, ttl=)`` in
     seconds, ``aadd``, ``aload`` and ``aclear`` for asyncio, ``corrupt(session)``, which leaves a message
     unreadable; ``load_version(session)``, which returns messages and a version, with ``add(session, turn,
-    version=)``, which raises ``Conflict`` if the session has changed since; ``claims``, a list of
-    ``"ids"``, ``"late ids"`` and ``"linearizable"``; ``shared = True``, if other processes see the same
-    data; ``max_bytes``. A parameter ``timeout`` gets the seconds that a call may take. ``Refused`` and
-    ``NotApplied`` say that an error changed nothing.
+    version=)``, which raises ``Conflict`` if the session has changed since; ``load_with(session)``, which
+    returns messages and the metadata of that moment, with ``add(session, turn, metadata=, must_exist=)``, which
+    raises ``Conflict`` if there is no session that must exist; ``labelled(name, value)``, which returns the
+    sessions whose metadata ``label.NAME`` has the value, the one that changed last first; ``retain(session, keep)``,
+    after which the session keeps its newest messages, so many, by itself; ``claims``, a list of ``"ids"``,
+    ``"late ids"`` and ``"linearizable"``; ``shared = True``, if other processes see the same data; ``max_bytes``.
+    A parameter ``timeout`` gets the seconds that a call may take. ``Refused`` and ``NotApplied`` say that an error
+    changed nothing.
 
     Args:
         store: The function, or its name.

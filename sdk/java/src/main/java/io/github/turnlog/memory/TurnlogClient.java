@@ -10,10 +10,14 @@ import java.net.http.HttpClient;
 import java.net.http.HttpConnectTimeoutException;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLHandshakeException;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
@@ -23,8 +27,14 @@ import static java.nio.charset.StandardCharsets.UTF_8;
  */
 public final class TurnlogClient {
     static final ObjectMapper JSON = new ObjectMapper();
+    /** Less would end the last attempt before its request is sent, and leave it unknown whether it was. */
+    private static final Duration SHORTEST_ATTEMPT = Duration.ofSeconds(1);
+    private static final Duration LONGEST_ATTEMPT = Duration.ofSeconds(8);
     private static final Duration FIRST_PAUSE = Duration.ofMillis(10);
     private static final Duration LONGEST_PAUSE = Duration.ofMillis(320);
+    /** Final errors that do not say what became of the same request when it was sent before. */
+    private static final Set<String> UNSETTLING =
+            Set.of("UNAUTHORIZED", "FORBIDDEN", "INTERNAL", "NEWER_VERSION", "CORRUPT");
 
     private final List<URI> nodes;
     private final String namespace;
@@ -38,11 +48,19 @@ public final class TurnlogClient {
         namespace = b.namespace;
         authorization = b.authorization;
         retryFor = b.retryFor;
-        http = b.http != null ? b.http : HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1)
-                .connectTimeout(Duration.ofSeconds(2)).build();
+        http = b.http != null ? b.http : http(b.trust);
     }
 
-    /** Returns a builder of a client of nodes such as http://127.0.0.1:7380. Give those of several nodes. */
+    private static HttpClient http(SSLContext trust) {
+        HttpClient.Builder http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1)
+                .connectTimeout(Duration.ofSeconds(2));
+        return trust == null ? http.build() : http.sslContext(trust).build();
+    }
+
+    /**
+     * Returns a builder of a client of nodes such as http://127.0.0.1:7380, or https://n1.example.com:7380 of a
+     * cluster with TLS. Give those of several nodes.
+     */
     public static Builder of(String... nodes) {
         return new Builder(nodes);
     }
@@ -54,6 +72,7 @@ public final class TurnlogClient {
         private String authorization;
         private Duration retryFor = Duration.ofSeconds(30);
         private HttpClient http;
+        private SSLContext trust; // null: that of Java
 
         private Builder(String... nodes) {
             if (nodes.length == 0) {
@@ -74,19 +93,41 @@ public final class TurnlogClient {
             return this;
         }
 
-        /** Bounds how long a request is tried again; default 30 s, and an election takes about 2.5 s. */
+        /**
+         * Bounds the time of a request with all its attempts, the last of which has a second at least; default
+         * 30 s, and an election takes about 2.5 s. Zero: one attempt.
+         */
         public Builder retryFor(Duration d) {
             retryFor = d;
             return this;
         }
 
-        /** Sets the client that carries the requests, such as one with certificates of its own. */
+        /**
+         * Trusts the certificates in a file of PEM, such as the ca.crt of "turnlog cert ca", and no others. The
+         * file is read once, now.
+         *
+         * @throws IllegalArgumentException if the file cannot be read, or has no certificate
+         */
+        public Builder ca(Path file) {
+            trust = PrivateCa.trusting(file);
+            return this;
+        }
+
+        /** Sets the client that carries the requests, such as one that shows a certificate, or uses a proxy. */
         public Builder http(HttpClient client) {
             http = client;
             return this;
         }
 
+        /**
+         * Returns the client, which connects with the first request.
+         *
+         * @throws IllegalStateException if there is a client of {@link #http} that would not use {@link #ca}
+         */
         public TurnlogClient build() {
+            if (http != null && trust != null) {
+                throw new IllegalStateException("ca and http are both set: give the HttpClient its own SSLContext");
+            }
             return new TurnlogClient(this);
         }
     }
@@ -105,10 +146,12 @@ public final class TurnlogClient {
             } catch (Again again) {
                 maybe |= again.failed.maybeApplied();
                 failed = again.failed;
+            } catch (TurnlogException e) {
+                throw maybe && UNSETTLING.contains(e.code()) ? e.afterUnknown() : e;
             }
             if (System.nanoTime() + pause.toNanos() > deadline) {
                 throw new TurnlogException(failed.code(), "no node carried it out within " + retryFor.toMillis()
-                        + " ms, the last: " + failed.getMessage(), maybe, failed);
+                        + " ms, the last: " + failed.detail(), maybe, failed);
             }
             sleep(pause, maybe);
             pause = pause.multipliedBy(2).compareTo(LONGEST_PAUSE) > 0 ? LONGEST_PAUSE : pause.multipliedBy(2);
@@ -128,9 +171,9 @@ public final class TurnlogClient {
 
     private JsonNode attempt(URI node, String method, String path, String body, long deadline) throws Again {
         boolean writes = !method.equals("GET");
-        long left = Math.max(1, (deadline - System.nanoTime()) / 1_000_000);
+        long left = Math.max(SHORTEST_ATTEMPT.toMillis(), (deadline - System.nanoTime()) / 1_000_000);
         HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(node + path))
-                .timeout(Duration.ofMillis(Math.min(left, 8_000)))
+                .timeout(Duration.ofMillis(Math.min(left, LONGEST_ATTEMPT.toMillis())))
                 .header("Turnlog-Namespace", namespace)
                 .header("Content-Type", "application/json")
                 .method(method, body == null ? HttpRequest.BodyPublishers.noBody()
@@ -141,7 +184,7 @@ public final class TurnlogClient {
         HttpResponse<byte[]> response;
         try {
             response = http.send(request.build(), HttpResponse.BodyHandlers.ofByteArray());
-        } catch (ConnectException | HttpConnectTimeoutException e) {
+        } catch (ConnectException | HttpConnectTimeoutException | SSLHandshakeException e) { // before the request
             throw new Again(new TurnlogException("UNAVAILABLE", node + " cannot be reached: " + e, false, e));
         } catch (IOException e) {
             throw new Again(new TurnlogException("UNAVAILABLE", node + " gave no answer: " + e, writes, e));

@@ -11,7 +11,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** A cluster of three real nodes, each a process of the built binary. */
+/** A cluster of real nodes, each a process of the built binary. */
 final class Cluster {
     static final String BINARY = System.getProperty("turnlog", new File("../../bin/turnlog").getAbsolutePath());
 
@@ -20,19 +20,27 @@ final class Cluster {
     private final List<Process> nodes = new ArrayList<>();
     private final List<String> urls = new ArrayList<>();
 
+    /** Starts three nodes. */
     Cluster() throws IOException {
+        this(3, "http", List.of());
+    }
+
+    /** Starts nodes, whose HTTP interface is at the scheme, with further options. */
+    Cluster(int size, String scheme, List<String> options) throws IOException {
         dir = Files.createTempDirectory("turnlog-java-");
-        List<Integer> ports = freePorts(9);
+        List<Integer> ports = freePorts(3 * size);
         StringBuilder peers = new StringBuilder();
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < size; i++) {
             peers.append(i > 0 ? "," : "").append("n" + (i + 1) + "=127.0.0.1:" + ports.get(3 * i + 2));
         }
-        for (int i = 0; i < 3; i++) {
-            urls.add("http://127.0.0.1:" + ports.get(3 * i + 1));
-            commands.add(List.of(BINARY, "serve", "--node-id", "n" + (i + 1),
+        for (int i = 0; i < size; i++) {
+            urls.add(scheme + "://127.0.0.1:" + ports.get(3 * i + 1));
+            List<String> command = new ArrayList<>(List.of(BINARY, "serve", "--node-id", "n" + (i + 1),
                     "--data-dir", dir.resolve("n" + i).toString(),
                     "--resp-addr", "127.0.0.1:" + ports.get(3 * i), "--http-addr", "127.0.0.1:" + ports.get(3 * i + 1),
                     "--raft-addr", "127.0.0.1:" + ports.get(3 * i + 2), "--initial-cluster", peers.toString()));
+            command.addAll(options);
+            commands.add(command);
             nodes.add(null);
             start(i);
         }
