@@ -21,6 +21,9 @@ func (r release) debian(binary, arch string) (name string, err error) {
 	if err != nil {
 		return "", err
 	}
+	if binary, err = filepath.EvalSymlinks(binary); err != nil { // a link would be packed as one
+		return "", err
+	}
 	info := r.info(arch)
 	info.Contents = r.contents(binary, pages)
 	info.Scripts = nfpm.Scripts{PostInstall: r.source("debian/postinst"), PreRemove: r.source("debian/prerm"),
@@ -44,7 +47,7 @@ func (r release) info(arch string) *nfpm.Info {
 			"once on a majority of nodes. Redis protocol and HTTP; one process a node.",
 		DisableGlobbing: true,
 		Overridables: nfpm.Overridables{
-			Depends:  []string{"passwd"}, // useradd
+			Depends:  []string{"passwd", "procps"}, // useradd; /bin/kill, by which the unit reloads
 			Suggests: []string{"prometheus"},
 		},
 	}

@@ -73,7 +73,8 @@ func (m *machine) files() {
 }
 
 func (m *machine) units() {
-	m.is("systemd-analyze verify /usr/lib/systemd/system/turnlog*.service /usr/lib/systemd/system/turnlog*.timer 2>&1", "")
+	m.is("systemd-analyze verify /usr/lib/systemd/system/turnlog*.service "+
+		"/usr/lib/systemd/system/turnlog*.timer 2>&1", "")
 	level := regexp.MustCompile(`Overall exposure level for \S+: ([0-9.]+)`)
 	for _, unit := range []string{"turnlog.service", "turnlog-backup.service"} {
 		out := m.run("systemd-analyze security --no-pager " + unit)
@@ -146,7 +147,8 @@ func (m *machine) remove() {
 	m.is("tail -n 1 /etc/turnlog/turnlog.yaml", "# ours")
 	m.run("test -f /etc/turnlog/users.yaml; test -n \"$(ls /var/lib/turnlog)\"")
 	out := m.run("dpkg --purge turnlog </dev/null 2>&1")
-	if !strings.Contains(out, "kept, since not made by the package: /etc/turnlog /var/lib/turnlog /var/backups/turnlog") {
+	kept := "kept, since not made by the package: /etc/turnlog /var/lib/turnlog /var/backups/turnlog"
+	if !strings.Contains(out, kept) {
 		m.t.Errorf("purge says\n%s", out)
 	}
 	m.is("ls /etc/turnlog", "users.yaml")

@@ -46,7 +46,8 @@ func TestFirstCluster(t *testing.T) {
 	}
 	t.Logf("from packages to a cluster: %.0f s", time.Since(began).Seconds())
 	text := out.String()
-	for _, part := range []string{"seq 1, revision 1", "3 of 3 nodes compared", "turnlog_role{", "SUCCESS", ".tlb", "hello"} {
+	for _, part := range []string{"seq 1, revision 1", "3 of 3 nodes compared", "turnlog_role{", "SUCCESS",
+		".tlb", "hello"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("missing: %s\n%s", part, text)
 		}

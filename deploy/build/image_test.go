@@ -28,7 +28,8 @@ func TestImage(t *testing.T) {
 	for i := range 3 {
 		addr := fmt.Sprintf("10.99.0.%d", i+1)
 		nodes = append(nodes, startContainer(t, img, net, addr, []string{
-			fmt.Sprintf("TURNLOG_NODE_ID=n%d", i+1), "TURNLOG_INSECURE=true", "TURNLOG_RESP_ADVERTISE=" + addr + ":7379",
+			fmt.Sprintf("TURNLOG_NODE_ID=n%d", i+1), "TURNLOG_INSECURE=true",
+			"TURNLOG_RESP_ADVERTISE=" + addr + ":7379",
 			"TURNLOG_HTTP_ADVERTISE=" + addr + ":7380", "TURNLOG_RAFT_ADVERTISE=" + addr + ":7381",
 			"TURNLOG_INITIAL_CLUSTER=n1=10.99.0.1:7381,n2=10.99.0.2:7381,n3=10.99.0.3:7381",
 		}, ""))

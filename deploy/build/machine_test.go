@@ -89,7 +89,8 @@ func (m *machine) until(what string, is func() bool) { m.t.Helper(); until(m.t, 
 func (m *machine) try(script string) (output string, err error) {
 	ctx, cancel := context.WithTimeout(m.t.Context(), 2*time.Minute) // scripts wait in loops
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "nsenter", "--target", fmt.Sprint(m.init), "--mount", "--uts", "--ipc", "--net", "--pid",
+	cmd := exec.CommandContext(ctx, "nsenter", "--target", fmt.Sprint(m.init), "--mount", "--uts", "--ipc",
+		"--net", "--pid",
 		"--cgroup", "--root", "--wdns=/root", "sh", "-euc", script)
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LC_ALL=C.UTF-8"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -61,7 +61,8 @@ func (n *network) plug(pid int, addr string) {
 
 func (n *network) ip(pid int, args string) {
 	n.t.Helper()
-	out, err := exec.Command("sh", "-c", fmt.Sprintf("exec nsenter --target %d --net ip %s", pid, args)).CombinedOutput()
+	out, err := exec.Command("sh", "-c",
+		fmt.Sprintf("exec nsenter --target %d --net ip %s", pid, args)).CombinedOutput()
 	if err != nil {
 		n.t.Fatalf("ip %s: %v: %s", args, err, out)
 	}
