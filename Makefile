@@ -20,7 +20,7 @@ PARALLEL = -parallel 4
 # Packages whose tests are worth running under the race detector.
 RACE = ./client ./fsm/... ./internal/... ./raftstore ./wal
 
-.PHONY: packages-os sdk-java sdk-java-short examples examples-short alerts sdk-go sdk-go-short sdk-typescript sdk-typescript-short sdk-typescript-runtimes sdk-python sdk-python-short packages figures lint-more vuln golden cover bench-gate release release-check flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run check test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
+.PHONY: helm-chart packages-os sdk-java sdk-java-short examples examples-short alerts sdk-go sdk-go-short sdk-typescript sdk-typescript-short sdk-typescript-runtimes sdk-python sdk-python-short sdk-python-crewai packages figures lint-more vuln golden cover bench-gate release release-check flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run check test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +76,10 @@ packages-os: ## try the Debian package on machines with systemd, the container i
 	$(GO) -C deploy/build vet .
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/turnlog-static ./cmd/turnlog
 	TURNLOG_REQUIRE_MACHINES=1 TURNLOG_BINARY="$(CURDIR)/bin/turnlog-static" $(GO) -C deploy/build test -count 1 .
+
+helm-chart: ## lint and render the Helm chart, and run the processes that it describes (the first time builds helm, some minutes)
+	$(GO) -C test/helm vet .
+	$(GO) -C test/helm test -count 1 .
 
 figures: ## print the shape of the code: sizes, references that run back, words; BASE=commit compares and writes docs/figures.md
 	$(GO) run ./test/figures $(if $(BASE),--write docs/figures.md $(BASE)) HEAD
@@ -175,8 +179,8 @@ examples: build ## run the agents of examples/ while they and the leader are kil
 examples-short: build ## the same for one of them, another each day
 	examples/check.sh --one
 
-packages: ## pack the packages for other languages than Go into dist, and the server for them; TARGETS=linux/amd64 for one platform
-	TARGETS="$(TARGETS)" GO="$(GO)" sdk/packages.sh
+packages: ## pack the packages for other languages than Go into dist, and the server for them; TARGETS=linux/amd64 for one platform, PACKAGES="python server" for some
+	TARGETS="$(TARGETS)" GO="$(GO)" sdk/packages.sh $(PACKAGES)
 
 redis-tests: build ## run the Redis project's command tests; TESTS=/path/to/a/checkout/of/redis
 	test/scripts/redis-tests.sh "$(TESTS)" $(UNITS)
@@ -184,11 +188,16 @@ redis-tests: build ## run the Redis project's command tests; TESTS=/path/to/a/ch
 client-suites: build ## run the test suites of redis-py, go-redis and ioredis (ten minutes, as root on Linux); IOREDIS=/path/to/its/repository, SUITES="go-redis" for less, SERVER=redis to compare
 	IOREDIS="$(IOREDIS)" SERVER="$(SERVER)" test/scripts/client-suites/run.sh $(SUITES)
 
-sdk-python: build ## lint and test the Python package against a real cluster (two minutes)
+sdk-python: build ## lint and test the Python package against a real cluster (five minutes, and a gigabyte for CrewAI)
 	sdk/python/install.sh
 	bin/sdk-python/bin/ruff check sdk/python
 	bin/sdk-python/bin/mypy --config-file sdk/python/pyproject.toml sdk/python/src
 	bin/sdk-python/bin/pytest -q -c sdk/python/pyproject.toml $(or $(ARGS),sdk/python/tests)
+	$(if $(ARGS),,$(MAKE) sdk-python-crewai)
+
+sdk-python-crewai: build ## test its adapter for CrewAI, which needs an environment of its own (a gigabyte)
+	sdk/python/install.sh crewai
+	bin/sdk-python-crewai/bin/pytest -q -c sdk/python/pyproject.toml sdk/python/tests/test_crewai.py
 
 sdk-python-short: build ## the same without what is slow: no fresh environments, no frameworks (half a minute)
 	sdk/python/install.sh

@@ -43,7 +43,8 @@ func expiry(ctx context.Context, s *Setup) (*Findings, error) {
 			return err
 		}
 		before := measure.Span{From: time.Now().Add(s.Config.WarmUp), To: opens}
-		expiring := measure.Span{From: opens, To: opens.Add(s.Window + s.Config.Duration)} // and what is left to clean up
+		// The second half includes what is left to clean up.
+		expiring := measure.Span{From: opens, To: opens.Add(s.Window + s.Config.Duration)}
 		measure.SleepUntil(ctx, expiring.To)
 		if err := load.stop(); err != nil {
 			return err
@@ -97,7 +98,8 @@ const expiringPrefix = "expiring-"
 func (s *Setup) fillUntil(ctx context.Context, t target.Target, cfg Config, sessions int,
 	deadline func(session int) time.Time) error {
 	r := rand.New(rand.NewPCG(cfg.Seed, uint64(time.Now().UnixNano())))
-	rec := &generator.Recorder{Live: s.live(fmt.Sprintf("making %s sessions that expire", Thousands(float64(sessions))))}
+	making := fmt.Sprintf("making %s sessions that expire", Thousands(float64(sessions)))
+	rec := &generator.Recorder{Live: s.live(making)}
 	d := &expiringDialect{TurnDialect: target.NewTurnDialect(&t)}
 	each := inTurn(sessions, sessions)
 	load := &generator.Load{Dialect: d, Payloads: target.NewPayloads(cfg.Size, r), Rand: r, Prefix: cfg.Prefix,

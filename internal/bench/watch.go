@@ -70,7 +70,8 @@ func (w *watch) look(ctx context.Context) {
 			continue // it may be down; the next look will tell
 		}
 		if before := w.before[i]; before != nil {
-			for work, count := range map[measure.Work]*int{measure.FlushWork: &l.flushes, measure.SnapshotWork: &l.snapshots} {
+			for work, count := range map[measure.Work]*int{measure.FlushWork: &l.flushes,
+				measure.SnapshotWork: &l.snapshots} {
 				times, p := work.Since(before, m)
 				if *count += times; times > 0 {
 					busy = append(busy, p)

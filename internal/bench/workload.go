@@ -30,7 +30,8 @@ type Workload struct {
 // Workloads lists the workloads that can be measured on a target.
 func Workloads() []Workload {
 	return []Workload{
-		{Name: "append", Help: "append one message to a session", next: func(*rand.Rand) []generator.Step { return oneMore }},
+		{Name: "append", Help: "append one message to a session",
+			next: func(*rand.Rand) []generator.Step { return oneMore }},
 		{Name: "read", Help: "read the last messages of a session", Reads: true,
 			next: func(*rand.Rand) []generator.Step { return readOnly }},
 		{Name: "chat", Help: "read the last messages, then append a turn of two", Reads: true,

@@ -62,10 +62,12 @@ func (l load) exceeds(limit load, bytes int) bool {
 	return l.messages > 0 && (l.messages >= limit.messages || l.bytes+bytes > limit.bytes)
 }
 
-// Send sends a message to every other node and returns when it is on its way, or when ctx
-// ends; it waits while too many are. done is called once, with the answers of the nodes that
-// answered in time; it may be called before Send returns, and must not block.
-func (b *Broadcaster) Send(ctx context.Context, message []byte, done func([][]byte)) {
+// Broadcast sends a message to every other node and returns when it is on its way, or when ctx
+// ends; it waits while too much is. Messages that one goroutine broadcasts reach a node in that order, each once
+// or not at all, also across connections that break: nothing is logged, and nothing sent again. done is called
+// once, with the answers of the nodes that answered within half a second; it may be called before Broadcast
+// returns, and must not block.
+func (b *Broadcaster) Broadcast(ctx context.Context, message []byte, done func([][]byte)) {
 	nodes := b.others()
 	if len(nodes) == 0 || !b.enter(ctx, len(message)) {
 		done(nil)

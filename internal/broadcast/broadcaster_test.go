@@ -29,7 +29,7 @@ func TestBroadcastToSilentNode(t *testing.T) {
 	var ended sync.WaitGroup
 	for range 30 {
 		ended.Add(1)
-		b.Send(context.Background(), []byte("message"), func(answers [][]byte) {
+		b.Broadcast(context.Background(), []byte("message"), func(answers [][]byte) {
 			defer ended.Done()
 			if len(answers) != 1 || string(answers[0]) != "x" {
 				t.Errorf("answers %q", answers)
@@ -54,7 +54,7 @@ func TestBroadcastToSilentNode(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	b.total = load{4, 1}
-	b.Send(ctx, nil, func(answers [][]byte) {
+	b.Broadcast(ctx, nil, func(answers [][]byte) {
 		if answers != nil {
 			t.Error("answers to what was not sent")
 		}

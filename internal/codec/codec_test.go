@@ -18,7 +18,8 @@ var ops = []turn.Op{
 	&turn.SetScores{}, &turn.AddEntry{}, &turn.TrimEntries{}, &turn.RemoveEntries{},
 	&turn.SetElement{}, &turn.InsertElement{}, &turn.RemoveElements{},
 	&turn.PopFirst{}, &turn.MoveElement{}, &turn.PushOnce{}, &turn.SetNew{}, &SetLevel{},
-	&turn.RemoveScores{}, &turn.EditMessage{}, &turn.RemoveMessage{},
+	&turn.RemoveScores{}, &turn.EditMessage{}, &turn.RemoveMessage{}, &turn.Retain{},
+	&turn.Rename{},
 	&turn.Tx{},
 }
 

@@ -94,6 +94,9 @@ func goldenLevel2(t *testing.T) []byte {
 		&turn.SetString{Key: k, If: turn.SetIfPresent, Get: true, TTL: 5, KeepValue: true},
 		&turn.EditMessage{Key: k, Message: turn.MessageRef{Seq: 300, ID: "m1"}, Data: []byte("x"), Expect: &rev},
 		&turn.RemoveMessage{Key: k, Message: turn.MessageRef{Seq: 300, ID: "m1"}, Expect: &rev},
+		&Member{ID: "n1", Incarnation: "aa", RESPAddr: "h:1", HTTPAddr: "h:2", Learner: true},
+		&turn.Retain{Key: k, Keep: turn.Retention{Messages: 300, Turns: 5}, Expect: &rev},
+		&turn.Rename{Key: k, To: turn.Key{Namespace: "team", Name: "b"}, Replace: true, Expect: &rev, List: true},
 	})
 }
 

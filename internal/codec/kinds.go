@@ -45,6 +45,8 @@ const (
 	kindRemoveScores
 	kindEditMessage
 	kindRemoveMessage
+	kindRetain
+	kindRename
 )
 
 const (
@@ -105,6 +107,8 @@ func init() {
 		of(kindRemoveScores, (*coder).removeScores).since(turn.Level2),
 		of(kindEditMessage, (*coder).editMessage).since(turn.Level2),
 		of(kindRemoveMessage, (*coder).removeMessage).since(turn.Level2),
+		of(kindRetain, (*coder).retain).since(turn.Level2),
+		of(kindRename, (*coder).rename).since(turn.Level2),
 	)
 	queryKinds = tabulate(
 		of(kindRead, (*coder).readQuery),

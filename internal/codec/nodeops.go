@@ -24,6 +24,7 @@ type Member struct {
 	RESPAddr    string
 	HTTPAddr    string
 	Remove      bool
+	Learner     bool // it has no vote
 }
 
 // Checksum has every node compute a hash over its whole state as of this entry.
@@ -52,4 +53,7 @@ func (c *coder) member(o *Member) {
 	c.string(&o.RESPAddr)
 	c.string(&o.HTTPAddr)
 	c.bool(&o.Remove)
+	if c.later(turn.Level2, o.Learner) {
+		c.bool(&o.Learner)
+	}
 }

@@ -84,6 +84,14 @@ func (c *coder) forkOp(o *turn.Fork) {
 	c.expect(&o.Expect)
 }
 
+func (c *coder) rename(o *turn.Rename) {
+	c.key(&o.Key)
+	c.key(&o.To)
+	c.bool(&o.Replace)
+	c.expect(&o.Expect)
+	c.bool(&o.List)
+}
+
 func (c *coder) setMetaOp(o *turn.SetMetadata) {
 	c.key(&o.Key)
 	c.stringMap(&o.Set)
@@ -135,5 +143,17 @@ func (c *coder) editMessage(o *turn.EditMessage) {
 func (c *coder) removeMessage(o *turn.RemoveMessage) {
 	c.key(&o.Key)
 	c.messageRef(&o.Message)
+	c.expect(&o.Expect)
+}
+
+func (c *coder) retention(k *turn.Retention) {
+	c.uint64(&k.Messages)
+	c.uint64(&k.Turns)
+}
+
+func (c *coder) retain(o *turn.Retain) {
+	c.key(&o.Key)
+	c.retention(&o.Keep)
+	c.bool(&o.All)
 	c.expect(&o.Expect)
 }

@@ -71,6 +71,9 @@ func (s *session) fields(c *coder) {
 	c.int64(&s.Slide)
 	c.stringMap(&s.Metadata)
 	c.entryID(&s.LastEntry)
+	if c.later(turn.Level2, s.Retention != turn.Retention{}) {
+		c.retention(&s.Retention)
+	}
 }
 
 func (e *opError) fields(c *coder) {

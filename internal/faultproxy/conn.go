@@ -44,14 +44,6 @@ func abort(c *net.TCPConn) {
 	c.Close()
 }
 
-// carry moves bytes both ways until both have ended.
-func (c *Conn) carry() {
-	var pumps sync.WaitGroup
-	pumps.Go(func() { c.pump(c.Server, c.Client, c.proxy.cfg.To, nil) })
-	pumps.Go(func() { c.pump(c.Client, c.Server, c.proxy.cfg.From, c.proxy.losesAnswer) })
-	pumps.Wait()
-}
-
 // pump moves bytes from src to dst through d until src ends. If loses says so
 // when bytes arrive, the connection is broken instead.
 func (c *Conn) pump(dst, src *net.TCPConn, d *Direction, loses func() bool) {

@@ -189,6 +189,14 @@ func (p *Proxy) serve(client *net.TCPConn) {
 	p.mu.Unlock()
 }
 
+// carry moves bytes both ways until both have ended.
+func (c *Conn) carry() {
+	var pumps sync.WaitGroup
+	pumps.Go(func() { c.pump(c.Server, c.Client, c.proxy.cfg.To, nil) })
+	pumps.Go(func() { c.pump(c.Client, c.Server, c.proxy.cfg.From, c.proxy.losesAnswer) })
+	pumps.Wait()
+}
+
 func (p *Proxy) isCut() bool { return p.cfg.To.Flow().Cut || p.cfg.From.Flow().Cut }
 
 // dial returns nil if no target can be reached.

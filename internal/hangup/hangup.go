@@ -1,10 +1,12 @@
 // Package hangup tells whether the other side of a connection has ended it, whatever input lies
-// unread before that end.
+// unread before that end, and whether input does.
 package hangup
 
 import (
 	"net"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // Of reports whether the other side of a connection has ended it, or its direction of it. It is
@@ -29,4 +31,18 @@ func Raw(c net.Conn) syscall.RawConn {
 		}
 	}
 	return nil
+}
+
+// Unread reports whether there is input, as far as can be told; raw is nil
+// if it cannot. It may be called by any goroutine, and waits for nothing.
+func Unread(raw syscall.RawConn) (more bool) {
+	if raw == nil {
+		return false
+	}
+	err := raw.Control(func(fd uintptr) {
+		var b [1]byte
+		n, _, err := unix.Recvfrom(int(fd), b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		more = err == nil && n > 0
+	})
+	return err == nil && more
 }

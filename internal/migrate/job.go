@@ -131,40 +131,6 @@ func (j *Job) ask(ctx context.Context, p pipeliner, commands [][]any) (replies [
 	return replies, err
 }
 
-// describe is describe, likewise, of a single key.
-func (j *Job) describe(ctx context.Context, p pipeliner, key string, usage bool) (s state, err error) {
-	err = j.persist(ctx, func() error {
-		states, err := describe(ctx, p, []string{key}, usage)
-		if err == nil {
-			s = states[0]
-		}
-		return err
-	})
-	return s, err
-}
-
-// holds reports whether a key has all elements of a page.
-func (j *Job) holds(ctx context.Context, p pipeliner, k *kind, key string, page []element) (bool, error) {
-	replies, err := j.ask(ctx, p, [][]any{k.find(key, page)})
-	if err != nil {
-		return false, err
-	}
-	found, ok := replies[0].([]any)
-	if !ok && k.findOne != nil { // SMISMEMBER and ZMSCORE came with Redis 6.2
-		commands := make([][]any, len(page))
-		for i, e := range page {
-			commands[i] = k.findOne(key, e)
-		}
-		found, err = j.ask(ctx, p, commands)
-	}
-	for i, e := range page {
-		if err != nil || i >= len(found) || !k.confirms(found[i], e) {
-			return false, err
-		}
-	}
-	return true, nil
-}
-
 func (j *Job) place(p Place, err error) error {
 	if err == nil {
 		return nil

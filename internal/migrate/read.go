@@ -123,6 +123,14 @@ type reader struct {
 	paced bool // as the source is
 }
 
+func (j *Job) atSource(it *item) reader {
+	return reader{job: j, p: j.source, kind: it.kind, key: it.key, from: it.state, paced: true}
+}
+
+func (j *Job) atTarget(it *item) reader {
+	return reader{job: j, p: j.target, kind: it.kind, key: it.to, from: it.state}
+}
+
 // pages yields the value's pages, whose number of elements follows from the
 // sizes of those before. The last thing yielded may be an error.
 func (r reader) pages(ctx context.Context) iter.Seq2[[]element, error] {
@@ -274,4 +282,38 @@ func (k *kind) confirms(reply any, e element) bool {
 		return err == nil && score == e[1]
 	}
 	return false
+}
+
+// describe is describe, likewise, of a single key.
+func (j *Job) describe(ctx context.Context, p pipeliner, key string, usage bool) (s state, err error) {
+	err = j.persist(ctx, func() error {
+		states, err := describe(ctx, p, []string{key}, usage)
+		if err == nil {
+			s = states[0]
+		}
+		return err
+	})
+	return s, err
+}
+
+// holds reports whether a key has all elements of a page.
+func (j *Job) holds(ctx context.Context, p pipeliner, k *kind, key string, page []element) (bool, error) {
+	replies, err := j.ask(ctx, p, [][]any{k.find(key, page)})
+	if err != nil {
+		return false, err
+	}
+	found, ok := replies[0].([]any)
+	if !ok && k.findOne != nil { // SMISMEMBER and ZMSCORE came with Redis 6.2
+		commands := make([][]any, len(page))
+		for i, e := range page {
+			commands[i] = k.findOne(key, e)
+		}
+		found, err = j.ask(ctx, p, commands)
+	}
+	for i, e := range page {
+		if err != nil || i >= len(found) || !k.confirms(found[i], e) {
+			return false, err
+		}
+	}
+	return true, nil
 }

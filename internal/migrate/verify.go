@@ -106,14 +106,6 @@ func (j *Job) equal(ctx context.Context, items []*item, away []state) ([]bool, e
 	return equal, nil
 }
 
-func (j *Job) atSource(it *item) reader {
-	return reader{job: j, p: j.source, kind: it.kind, key: it.key, from: it.state, paced: true}
-}
-
-func (j *Job) atTarget(it *item) reader {
-	return reader{job: j, p: j.target, kind: it.kind, key: it.to, from: it.state}
-}
-
 func (j *Job) equalLong(ctx context.Context, it *item) (bool, error) {
 	here, there := j.atSource(it), j.atTarget(it)
 	if !it.kind.ordered { // the numbers of elements are known to be equal

@@ -24,6 +24,7 @@ type NodeStatus struct {
 	Applied   uint64 `json:"applied"`
 	Match     uint64 `json:"match"`
 	Reachable bool   `json:"reachable"`
+	Voter     bool   `json:"voter"`
 	StateHash string `json:"state_hash"`
 	HashIndex uint64 `json:"hash_index"`
 }
@@ -94,9 +95,31 @@ func (n *Node) Add(ctx context.Context, other *Node) error {
 	return n.Call(ctx, http.MethodPost, "/v1/cluster/nodes", member, nil)
 }
 
+// AddLearner asks n to make another node, which runs without data, a member without a vote.
+func (n *Node) AddLearner(ctx context.Context, other *Node) error {
+	member := map[string]any{"id": other.ID, "raft_addr": other.RaftAddr, "learner": true}
+	return n.Call(ctx, http.MethodPost, "/v1/cluster/nodes", member, nil)
+}
+
+// Promote asks n to give another node, a learner, a vote.
+func (n *Node) Promote(ctx context.Context, other *Node) error {
+	return n.Call(ctx, http.MethodPost, "/v1/cluster/promote", map[string]string{"id": other.ID}, nil)
+}
+
+// Demote asks n to make another node, a voter, a learner.
+func (n *Node) Demote(ctx context.Context, other *Node) error {
+	return n.Call(ctx, http.MethodPost, "/v1/cluster/demote", map[string]string{"id": other.ID}, nil)
+}
+
 // Leader returns the id of the node that leads, as those of the nodes say that can act;
 // empty if there is none.
 func Leader(ctx context.Context, nodes []*Node) string {
+	leader, _ := Leadership(ctx, nodes)
+	return leader
+}
+
+// Leadership returns Leader, and the term in which it leads.
+func Leadership(ctx context.Context, nodes []*Node) (leader string, term uint64) {
 	answers := make(chan Status, len(nodes))
 	for _, n := range nodes {
 		go func() { // ends within the time for a glance
@@ -114,7 +137,7 @@ func Leader(ctx context.Context, nodes []*Node) string {
 			latest = s
 		}
 	}
-	return latest.Leader
+	return latest.Leader, latest.Term
 }
 
 // poll is how often Until asks.

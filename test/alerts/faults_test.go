@@ -3,11 +3,14 @@ package alerts
 import (
 	"bytes"
 	"crypto/tls"
+	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"syscall"
 	"testing"
@@ -165,6 +168,35 @@ func TestFullDisk(t *testing.T) {
 		return err == nil && !slices.Contains(firing, "TurnlogDiskBelowReserve") &&
 			!slices.Contains(firing, "TurnlogReadOnly")
 	})
+}
+
+// A backup that is old: the metric is that of the file that the command has written.
+func TestOldBackup(t *testing.T) {
+	require(t, "prometheus")
+	dir := t.TempDir()
+	if os.Getenv("TURNLOG_BINARY") == "" {
+		t.Setenv("TURNLOG_BINARY", filepath.Join(t.TempDir(), "turnlog"))
+		build(t, os.Getenv("TURNLOG_BINARY"), "dev")
+	}
+	c := start(t, 1, nil)
+	file := filepath.Join(dir, "metrics")
+	backup := exec.Command(os.Getenv("TURNLOG_BINARY"), "backup", dir+"/", "--addr", c.Nodes[0].RESPAddr,
+		"--metrics-file", file)
+	if out, err := backup.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	exporter := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	t.Cleanup(exporter.Close)
+	p := startPrometheus(t, "http", append(addrs(c), exporter.Listener.Addr().String())...)
+	const age = "time() - max by (cluster) (turnlog_backup_last_success_timestamp_seconds)"
+	p.within("the age of the backup is known", func() bool { return p.up() == 2 && p.finds(age) == 1 })
+	p.firesOnly()
+	text, err := os.ReadFile(file)
+	must(t, err)
+	value := regexp.MustCompile(`(?m)^(turnlog_backup_last_success_timestamp_seconds\{.*\}) .*$`)
+	old := fmt.Sprintf("$1 %d", time.Now().Add(-37*time.Hour).Unix())
+	must(t, os.WriteFile(file, value.ReplaceAll(text, []byte(old)), 0o600))
+	p.firesOnly("TurnlogBackupOld")
 }
 
 // A certificate about to expire, a level that is held, another version, and more clients than there is room for.

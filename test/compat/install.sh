@@ -2,7 +2,7 @@
 # Installs what `make compat` drives into bin/compat, in the versions that the lock
 # files beside this script name:
 #
-#	test/compat/install.sh [python/NAME.txt | javascript | java] ...
+#	test/compat/install.sh [python/NAME.txt | sdk-python | sdk-python-crewai | javascript | java] ...
 #
 # Without arguments: everything. What is installed already is left alone. A package
 # index that cannot be reached is a failure.
@@ -40,6 +40,16 @@ python() {
 	mark "$venv" "$lock"
 }
 
+# sdk-python: the frameworks of turnlog's own Python package, in the versions that its tests use.
+sdk-python() {
+	../../sdk/python/install.sh
+	ln -sfn ../sdk-python "$into/sdk-python"
+}
+sdk-python-crewai() {
+	../../sdk/python/install.sh crewai
+	ln -sfn ../sdk-python-crewai "$into/sdk-python-crewai"
+}
+
 javascript() {
 	local dir=$into/javascript files=(javascript/package.json javascript/package-lock.json)
 	mkdir -p "$dir"
@@ -73,12 +83,12 @@ maven() {
 }
 
 if (($# == 0)); then
-	set -- python/*.txt javascript java
+	set -- python/*.txt sdk-python sdk-python-crewai javascript java
 fi
 for part in "$@"; do
 	case $part in
 	python/*.txt) python "$part" ;;
-	javascript | java) "$part" ;;
+	sdk-python | sdk-python-crewai | javascript | java) "$part" ;;
 	*) fail "no such part: $part" ;;
 	esac
 done

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -63,7 +64,8 @@ func (a *arguments) register(fs *flag.FlagSet) {
 	fs.BoolVar(&a.hostile, "hostile", false,
 		"instead, hold ten thousand connections open, and send requests whose replies no client reads")
 	fs.BoolVar(&a.write, "write", false, "put the results into "+page)
-	fs.StringVar(&a.libraries, "library", "", "which to drive, separated by commas (default: all)")
+	fs.StringVar(&a.libraries, "library", "",
+		"which to drive, separated by commas; turnlog.* is all that begin so (default: all)")
 	fs.StringVar(&a.modes, "mode", "", "kept: their node is never killed; killed: it is; both by default")
 	fs.DurationVar(&a.time, "time", time.Minute, "how long each mode lasts")
 	fs.StringVar(&a.binary, "binary", "bin/turnlog", "the turnlog to test")
@@ -157,7 +159,11 @@ func (a *arguments) choose() (choice, error) {
 	for _, l := range libraries() {
 		wanted := a.libraries == "" && (!a.short || l.short)
 		for _, n := range names {
-			wanted = wanted || n == l.name
+			matched, err := path.Match(n, l.name)
+			if err != nil {
+				return c, fmt.Errorf("--library %s: %w", n, err)
+			}
+			wanted = wanted || matched
 		}
 		if wanted {
 			c.libraries = append(c.libraries, l)

@@ -19,7 +19,10 @@ var layers = [][]string{
 	{"internal/config/flags"},
 	{"internal/auth", "access", "internal/migrate", "migrate"},
 	{"raftstore"},
-	{"internal/rollback", "internal/membership"},
+	{"internal/members"},
+	{"internal/levels", "internal/group"},
+	{"internal/rollback", "internal/membership", "internal/newcluster", "internal/requests"},
+	{"internal/datadir"},
 	{"internal/propose", "internal/snapshot", "internal/backup", "internal/ballot", "internal/readindex",
 		"internal/staterepair"},
 	{"internal/raftlog", "fsm"},
@@ -30,7 +33,8 @@ var layers = [][]string{
 	{"turn", "internal/vfs", "internal/resp", "resp", "internal/faultproxy", "internal/admintoken",
 		"internal/handshakes", "internal/minrate"},
 	{"internal/auth/certs", "certs"},
-	{"internal/descriptors", "internal/throttle", "internal/ports", "internal/hangup", "internal/signal",
+	{"internal/toolcalls", "internal/descriptors", "internal/throttle", "internal/ports", "internal/hangup",
+		"internal/signal",
 		"internal/raftlogger", "internal/histogram"},
 }
 

@@ -10,9 +10,11 @@
 package main
 
 import (
+	"crypto/sha256"
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -49,4 +51,50 @@ func setOrRun(version string, o options) error {
 		return err
 	}
 	return run(o)
+}
+
+func run(o options) error {
+	changelog, err := os.ReadFile("CHANGELOG.md")
+	if err != nil {
+		return err
+	}
+	notes, err := notesOf(string(changelog), o.version)
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(o.out, 0o755); err != nil {
+		return err
+	}
+	names := []string{"NOTES.md"}
+	if err := os.WriteFile(filepath.Join(o.out, names[0]), []byte(notes), 0o644); err != nil {
+		return err
+	}
+	for _, target := range o.targets {
+		files, err := o.build(target)
+		if err != nil {
+			return fmt.Errorf("%s: %w", target, err)
+		}
+		names = append(names, files...)
+	}
+	if !o.onlyBinaries {
+		files, err := o.pack()
+		if err != nil {
+			return err
+		}
+		names = append(names, files...)
+	}
+	return sum(o.out, names)
+}
+
+// sum writes the checksums, as sha256sum -c reads them.
+func sum(dir string, names []string) error {
+	var b strings.Builder
+	for _, name := range names {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "%x  %s\n", sha256.Sum256(data), name)
+	}
+	return os.WriteFile(filepath.Join(dir, "SHA256SUMS"), []byte(b.String()), 0o644)
 }

@@ -27,6 +27,7 @@ var (
 func versionPlaces() []versionPlace {
 	same := func(v string) string { return v }
 	pyproject := "sdk/python/pyproject.toml"
+	artifact := regexp.MustCompile(`<artifactId>turnlog-memory</artifactId>\n +<version>([^<]+)<`)
 	return []versionPlace{
 		{versionFile, regexp.MustCompile(`^(.+)\n$`), same},
 		{"sdk/typescript/package.json", npmVersion, same},
@@ -34,6 +35,8 @@ func versionPlaces() []versionPlace {
 		{"sdk/typescript/package-lock.json", inLock, same},
 		{pyproject, regexp.MustCompile(`(?m)^version = "([^"]+)"`), pythonVersion},
 		{pyproject, regexp.MustCompile(`"turnlog-server==([^;" ]+)`), pythonVersion},
+		{"sdk/java/pom.xml", artifact, mavenVersion},
+		{"docs/java.md", artifact, mavenVersion},
 	}
 }
 
@@ -45,6 +48,16 @@ func pythonVersion(version string) string {
 	}
 	pre = strings.NewReplacer("alpha", "a", "beta", "b", "dev", ".dev").Replace(strings.ReplaceAll(pre, ".", ""))
 	return release + pre
+}
+
+// mavenVersion writes a version as Maven does: what is developed is a snapshot, which comes before all else
+// of its release. Maven takes any other word that it does not know, such as dev, for later than the release.
+func mavenVersion(version string) string {
+	release, _, dev := strings.Cut(version, "-dev.")
+	if dev {
+		return release + "-SNAPSHOT"
+	}
+	return version
 }
 
 // setVersion writes the version into every file that has it.

@@ -75,6 +75,15 @@ func TestSetVersion(t *testing.T) {
 	}
 }
 
+func TestMavenVersion(t *testing.T) {
+	for version, want := range map[string]string{
+		"0.1.0": "0.1.0", "0.1.0-dev.0": "0.1.0-SNAPSHOT", "0.1.0-rc.1": "0.1.0-rc.1"} {
+		if got := mavenVersion(version); got != want {
+			t.Errorf("%s is %s, want %s", version, got, want)
+		}
+	}
+}
+
 func TestPythonVersion(t *testing.T) {
 	for version, want := range map[string]string{
 		"0.1.0": "0.1.0", "0.1.0-dev.0": "0.1.0.dev0", "0.1.0-rc.1": "0.1.0rc1",

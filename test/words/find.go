@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"go/scanner"
 	"go/token"
 	"path"
@@ -26,24 +25,38 @@ func inFile(name string, text []byte) []finding {
 	return append(found, inText(name, 1, string(text))...)
 }
 
+// inGo looks at identifiers, strings and comments. Comments on lines that follow each other are one text,
+// so that a phrase is found where a line ends in it.
 func inGo(name string, text []byte) []finding {
 	var s scanner.Scanner
 	file := token.NewFileSet().AddFile(name, -1, len(text))
 	s.Init(file, text, nil, scanner.ScanComments)
 	var found []finding
+	comment, first, last := "", 0, 0
 	for {
 		pos, tok, lit := s.Scan()
 		line := file.Line(pos)
+		if comment != "" && (tok != token.COMMENT || line != last+1) {
+			found = append(found, inText(name, first, comment)...)
+			comment = ""
+		}
 		switch tok {
 		case token.EOF:
 			return found
 		case token.IDENT:
 			found = append(found, inName(name, line, lit)...)
-		case token.COMMENT, token.STRING:
-			if tok == token.STRING && !strings.Contains(lit, "`") {
+		case token.STRING:
+			if !strings.Contains(lit, "`") {
 				lit = escapes.ReplaceAllString(lit, " ")
 			}
 			found = append(found, inText(name, line, lit)...)
+		case token.COMMENT:
+			if comment == "" {
+				first = line
+			} else {
+				comment += "\n"
+			}
+			comment, last = comment+lit, line+strings.Count(lit, "\n")
 		}
 	}
 }
@@ -70,22 +83,22 @@ var word = regexp.MustCompile(`[\pL\pN_]+`)
 // inText looks at words and phrases, and at the parts of identifiers that the text mentions.
 func inText(file string, line int, text string) []finding {
 	var found []finding
-	for i, l := range bytes.Split([]byte(text), []byte("\n")) {
-		for _, w := range word.FindAll(l, -1) {
-			ps := parts(string(w))
+	for i, l := range strings.Split(text, "\n") {
+		for _, w := range word.FindAllString(l, -1) {
+			ps := parts(w)
 			if len(ps) > 1 {
-				found = append(found, inName(file, line+i, string(w))...)
+				found = append(found, inName(file, line+i, w)...)
 				continue
 			}
-			if w := lookUp(strings.ToLower(string(w))); w != "" &&
+			if w := lookUp(strings.ToLower(w)); w != "" &&
 				(replaced[w].in == everywhere || replaced[w].in == sentences) {
 				found = append(found, finding{file, line + i, w})
 			}
 		}
-		for _, p := range phrases {
-			for range strings.Count(strings.ToLower(string(l)), p) {
-				found = append(found, finding{file, line + i, p})
-			}
+	}
+	for phrase, pattern := range phrases {
+		for _, at := range pattern.FindAllStringIndex(text, -1) {
+			found = append(found, finding{file, line + strings.Count(text[:at[0]], "\n"), phrase})
 		}
 	}
 	return found

@@ -2,6 +2,7 @@ package main
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -58,26 +59,35 @@ var replaced = map[string]rule{
 	"comprise":  {"include", everywhere},
 }
 
-// phrases are the entries of several words.
-var phrases = func() (list []string) {
+// phrases are the entries of several words, with the pattern that finds each.
+var phrases = func() map[string]*regexp.Regexp {
+	patterns := map[string]*regexp.Regexp{}
 	for w := range replaced {
-		if strings.Contains(w, " ") {
-			list = append(list, w)
+		if words := strings.Fields(w); len(words) > 1 {
+			patterns[w] = regexp.MustCompile(`(?i)\b` + strings.Join(words, between) + `\b`)
 		}
 	}
-	return list
+	return patterns
 }()
+
+// between is what stands between two words of a phrase: blanks, or the end of a line with the mark
+// by which the next goes on with a comment or a quotation.
+const between = `(?:[ \t]+|[ \t]*\r?\n[ \t]*(?:(?://+|#+|\*|>)[ \t]*)?)`
 
 // unfinished are the directories, with all below them, in which the words are still being replaced.
 var unfinished = []string{}
 
 // kept are uses that stay, by file or directory: names on disk, and words of a library.
 var kept = map[string][]string{
-	"fsm":                   {"ascend"}, // a walk upwards through keys, as btree calls it
-	"fsm/internal/gaps":     {"ascend"},
-	"fsm/internal/memtable": {"ascend"},
-	"fsm/internal/values":   {"ascend"},
-	"fsm/LAYOUT.md":         {"grave"}, // the name of a bucket
+	"fsm":                     {"ascend"}, // a walk upwards through keys, as btree calls it
+	"fsm/internal/gaps":       {"ascend"},
+	"fsm/internal/memtable":   {"ascend"},
+	"fsm/internal/messageids": {"ascend"},
+	"fsm/internal/queries":    {"ascend"},
+	"fsm/internal/values":     {"ascend"},
+	"fsm/internal/sessions":   {"ascend"},
+	"fsm/internal/statehash":  {"ascend"},
+	"fsm/LAYOUT.md":           {"grave"}, // the name of a bucket
 }
 
 func stays(f finding) bool {

@@ -35,7 +35,9 @@ func count(tree fs.FS) (map[string]int, error) {
 		}
 		text, err := fs.ReadFile(tree, name)
 		for _, f := range inFile(name, text) {
-			totals[f.word]++
+			if !stays(f) {
+				totals[f.word]++
+			}
 		}
 		return err
 	})

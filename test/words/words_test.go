@@ -30,6 +30,14 @@ func TestWordsAreFound(t *testing.T) {
 		"mentioned":       {"a.go", "package a\n\n// openDoor opens.\n", []string{"door:3"}},
 		"file name":       {"door_test.go", "package a", []string{"door:0"}},
 		"phrase":          {"a.md", "It is\nUnder way.", []string{"under way:2"}},
+		"over lines":      {"a.md", "It is under\nway.", []string{"under way:1"}},
+		"in a quotation":  {"a.md", "> It is under\n> way.", []string{"under way:1"}},
+		"in paragraphs":   {"a.md", "It is under\n\nway.", nil},
+		"over comments":   {"a.go", "package a\n\n// Under\n// way.\n// A door", []string{"door:5", "under way:3"}},
+		"over a comment":  {"a.go", "package a\n\n/* It is under\n * way. */", []string{"under way:3"}},
+		"in a script":     {"a.sh", "# It is under\n# way.", []string{"under way:1"}},
+		"unrelated":       {"a.go", "package a\n\n// It is under\nvar way int // way", nil},
+		"not the phrase":  {"a.md", "thunder way, under ways", nil},
 		"plural":          {"a.md", "two graves", []string{"grave:1"}},
 		"longer word":     {"a.md", "indoors, gravel, their, the head", nil},
 		"plain English":   {"a.go", "package a\n\n// They stay.\n", nil},
@@ -64,13 +72,14 @@ func TestWordsOfATreeAreCounted(t *testing.T) {
 	text := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
 	got, err := count(fstest.MapFS{
 		"a/a.go":          text("package a\n\nvar door, openDoor int\n"),
+		"fsm/a.go":        text("package fsm\n\nvar ascend, door int\n"),
 		"b.md":            text("It is under way."),
 		"data.bin":        text("door"),
 		"bin/c.md":        text("door"),
 		".hidden/d.md":    text("door"),
 		"test/words/w.go": text("package main\n\nvar door int\n"),
 	})
-	if err != nil || len(got) != 2 || got["door"] != 2 || got["under way"] != 1 {
+	if err != nil || len(got) != 2 || got["door"] != 3 || got["under way"] != 1 {
 		t.Errorf("counted %v, %v", got, err)
 	}
 }

@@ -7,12 +7,13 @@ Each library is used as an application would use it: through its public methods.
 import asyncio
 import importlib.metadata
 import json
-import pathlib
 import sys
 import threading
 import time
 import urllib.parse
 import warnings
+
+import turnlog_adapters
 
 warnings.simplefilter("ignore")
 
@@ -27,7 +28,8 @@ def client(module, config, url, **more):
 
 
 # Each history has: packages, whose versions are reported; open(conversation), called
-# once for each; add(conversation, text, id); texts(conversation).
+# once for each, and also by whom reads it in the end, unless begins says that it makes
+# the conversation; add(conversation, text, id); texts(conversation).
 
 
 class LangChain:
@@ -128,6 +130,7 @@ class AgentFramework:
 
 class ADK:
     packages = ["google-adk", "redis"]
+    begins = True
 
     def __init__(self, config, url):
         from google.adk.integrations.redis import RedisSessionService, RedisSessionServiceConfig
@@ -162,46 +165,33 @@ class ADKCommunity(ADK):
         self.service = RedisSessionService(uri=url)
 
 
-class TurnlogMemory:
-    """The memory of our own package, whose client knows one address as well."""
+class Agno:
+    """The database of agents. Agents themselves log an error of it, and go on as if they had saved."""
 
-    packages = ["redis"]
+    packages = ["agno", "redis"]
+    begins = True
 
     def __init__(self, config, url):
-        sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "sdk" / "python" / "src"))
-        import turnlog
-        from turnlog.memory import Memory
+        import redis
+        from agno.db.redis import RedisDb
 
-        self.client = turnlog.Client(url)
-        self.memory = Memory(self.client, prefix="memory:", ttl=3600)
+        self.db = RedisDb(redis_client=client(redis, config, url), expire=3600)
 
     async def open(self, name):
-        pass
+        from agno.session import AgentSession
+
+        await asyncio.to_thread(self.db.upsert_session, AgentSession(session_id=name, agent_id="a", user_id="u"))
 
     async def add(self, name, text, id):
-        await self.memory.asave(name, {"role": "user", "content": text}, turn_id=id)
+        from agno.run.agent import RunInput, RunOutput
+
+        run = RunOutput(run_id=id, session_id=name, agent_id="a", user_id="u", input=RunInput(text), content="noted")
+        number = int(text.rpartition("/")[2])
+        await asyncio.to_thread(self.db.upsert_run, run, name, "u", number)
 
     async def texts(self, name):
-        return [m["content"] for m in await self.memory.aload(name)]
-
-
-class TurnlogLangChain(TurnlogMemory):
-    """The history for LangChain, made for each request, by threads."""
-
-    packages = ["langchain-core", "redis"]
-
-    def history(self, name, id=None):
-        from turnlog.langchain import TurnlogChatMessageHistory
-
-        return TurnlogChatMessageHistory(name, self.client, ttl=3600, turn_id=id)
-
-    async def add(self, name, text, id):
-        from langchain_core.messages import HumanMessage
-
-        await asyncio.to_thread(self.history(name, id).add_messages, [HumanMessage(text)])
-
-    async def texts(self, name):
-        return [m.content for m in await asyncio.to_thread(lambda: self.history(name).messages)]
+        session = await asyncio.to_thread(self.db.get_session, name)
+        return [run.input.input_content for run in session.runs or []] if session else []
 
 
 LIBRARIES = {
@@ -212,14 +202,17 @@ LIBRARIES = {
     "agent-framework": AgentFramework,
     "google-adk": ADK,
     "google-adk-community": ADKCommunity,
-    "turnlog.memory": TurnlogMemory,
-    "turnlog.langchain": TurnlogLangChain,
+    "agno": Agno,
+    **turnlog_adapters.ADAPTERS,
 }
 
 
+protocol, sys.stdout = sys.stdout, sys.stderr  # some libraries print
+
+
 def say(**line):
-    sys.stdout.write(json.dumps(line) + "\n")
-    sys.stdout.flush()
+    protocol.write(json.dumps(line) + "\n")
+    protocol.flush()
 
 
 def reason(error):
@@ -277,7 +270,7 @@ class Driver:
     async def final(self, url, names):
         history = self.subject(self.config, url)
         for name in names:
-            if not isinstance(history, ADK):
+            if not getattr(history, "begins", False):
                 await self.open(history, name)
             await self.read(history, "final", name)
 

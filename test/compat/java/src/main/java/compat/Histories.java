@@ -45,8 +45,8 @@ final class Histories {
             "Jedis list", List.of("jedis"),
             "Lettuce list", List.of("lettuce-core"));
 
-    /** A connection that Lettuce makes again and on which it sends again what was under
-     * way; or, without retry, one that the application makes again. */
+    /** A connection that Lettuce opens again, and on which it sends again what had no answer yet; or,
+     * without retry, one that the application opens again. */
     private static Supplier<RedisCommands<String, String>> lettuce(Target t) {
         RedisClient client = RedisClient.create(t.url.toString());
         client.setOptions(ClientOptions.builder().autoReconnect(t.retry).build());
