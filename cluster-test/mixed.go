@@ -33,8 +33,10 @@ func beyondOld() []string {
 }
 
 // newerWorkloads are workloads that the older version does not support: the calls of pipelines could
-// change order, and whole, edits, labels and ranges need level 2.
-func newerWorkloads() []string { return []string{"pipeline", "whole", "edits", "labels", "ranges"} }
+// change order, and the others need level 2.
+func newerWorkloads() []string {
+	return []string{"pipeline", "whole", "renames", "edits", "labels", "ranges"}
+}
 
 // mixed returns the scenario with nodes of two versions, if there can be one: there
 // are no older nodes with wrong clocks, or with damage, and they give no backups.

@@ -70,7 +70,7 @@ func stateMutants() []mutation.Mutant {
 			Catchers: []mutation.Catcher{{Test: "TestAgainstModel", Runs: 1}}},
 		{Name: "renamed-stays", About: "a key that was renamed is still there under its former name",
 			Edits: []mutation.Edit{{In: "(*Operations).rename", Old: "\ts.Remove(from, src)\n", New: ""}},
-			Catchers: []mutation.Catcher{{Scenario: "calm", Time: 4 * time.Second, Workloads: "forks",
+			Catchers: []mutation.Catcher{{Scenario: "calm", Time: 4 * time.Second, Workloads: "renames",
 				Shows: []string{"not linearizable"}, Runs: 3}, {Test: "TestAgainstModel", Runs: 1}}},
 		{Name: "renamed-without-end", About: "a key that is renamed loses its deadline",
 			Edits: []mutation.Edit{{In: "(*Operations).rename", Old: "src.Deadline != 0", New: "src.Deadline < 0"}},

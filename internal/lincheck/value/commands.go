@@ -26,15 +26,17 @@ func New(command []string) State {
 
 // Whole are the commands that read all there is, by its type.
 func Whole(kind string) [][]string {
+	sessions := [][]string{{"TURN.READ", "@0"}, {"TURN.INFO", "@0"}, {"TURN.READ", "@1"}, {"TURN.INFO", "@1"},
+		{"TURN.READ", "@2"}, {"TURN.INFO", "@2"}}
 	return map[string][][]string{
-		"list":   {{"LRANGE", "0", "-1"}},
-		"hash":   {{"HGETALL"}},
-		"set":    {{"SMEMBERS"}},
-		"zset":   {{"ZRANGE", "0", "-1", "WITHSCORES"}},
-		"stream": {{"XRANGE", "-", "+"}},
-		"string": {{"GET"}},
-		"session": {{"TURN.READ", "@0"}, {"TURN.INFO", "@0"}, {"TURN.READ", "@1"}, {"TURN.INFO", "@1"},
-			{"TURN.READ", "@2"}, {"TURN.INFO", "@2"}},
+		"list":    {{"LRANGE", "0", "-1"}},
+		"hash":    {{"HGETALL"}},
+		"set":     {{"SMEMBERS"}},
+		"zset":    {{"ZRANGE", "0", "-1", "WITHSCORES"}},
+		"stream":  {{"XRANGE", "-", "+"}},
+		"string":  {{"GET"}},
+		"session": sessions,
+		"renamed": sessions,
 		"labelled": {{"TURN.INFO", "@0"}, {"TURN.INFO", "@1"}, {"TURN.INFO", "@2"},
 			{"TURN.LIST", "PREFIX", "@", "LABEL", "l", "a"},
 			{"TURN.LIST", "PREFIX", "@", "LABEL", "l", "b"}},
