@@ -17,8 +17,9 @@ const tailBlock = 5 * time.Second
 // Tail yields every message with a seq above after, once and in order: first those that exist, then
 // each new one as it is committed. It continues across lost connections and failing nodes. After an
 // outage longer than Config.RetryFor, or when ctx ends, it yields an error and stops; in the latter
-// case, the error wraps that of the context. If the session is deleted and created again, it continues
-// with the first message of the new session, whose seqs begin at 1 again. It does not announce edits
+// case, the error wraps that of the context. It follows the key: if the session is deleted, has
+// expired, or is renamed, it continues with the first message of the next session of that key; so it does if
+// another session is renamed to the key. It does not announce edits
 // and removals of messages that it has already yielded.
 //
 // A Tail uses a connection of its own while it is ranged over.

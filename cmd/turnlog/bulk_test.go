@@ -189,7 +189,7 @@ func TestImportBadLines(t *testing.T) {
 
 	r := n.pipe(good(1)+"\n\n"+bad+"\n"+good(2), "import", "-")
 	if r.status != cli.ExitUsage || !strings.Contains(r.stderr, "line 3: message 2: both data and data_base64") ||
-		!strings.Contains(r.stderr, "1 sessions, 2 messages added, 0 there already, 1 lines failed") {
+		!strings.Contains(r.stderr, "1 session, 2 messages added, 0 there already, 1 line failed") {
 		t.Errorf("status %d, %s", r.status, r.stderr)
 	}
 	if got := n.ok("sessions", "--json"); strings.Count(got, "\n") != 1 {

@@ -107,10 +107,30 @@ func TestTail(t *testing.T) {
 	if got := n.ok("tail", "s", "--after", "0", "--count", "3", "--json"); strings.Count(got, "\n") != 3 {
 		t.Errorf("tail --count: %s", got)
 	}
+	n.followRenamed(t)
 	done := time.Now()
 	n.stop(syscall.SIGKILL)
 	n.fails(cli.ExitFailed, "stopped after seq", "tail", "s", "--after", "5", "--timeout", "500ms")
 	if time.Since(done) > 15*time.Second {
 		t.Error("a tail without a cluster does not end")
+	}
+}
+
+// followRenamed follows a key from which a session is renamed, and one to which it is renamed. Each goes on with the
+// session that the key has then, and says so.
+func (n *node) followRenamed(t *testing.T) {
+	n.ok("append", "from", "old 1", "old 2")
+	n.ok("append", "to", "replaced")
+	from := startProcess(t, []string{"TURNLOG_ADDR=" + n.addr}, "tail", "from", "--last", "1")
+	to := startProcess(t, []string{"TURNLOG_ADDR=" + n.addr}, "tail", "to", "--last", "1")
+	from.until("the last one", func() bool { return strings.Contains(from.text(), "old 2") })
+	to.until("the last one", func() bool { return strings.Contains(to.text(), "replaced") })
+	n.ok("rename", "from", "to", "--replace")
+	const note = "was deleted, renamed or replaced, or has expired: what follows is another session of that key\n"
+	to.until("what was renamed", func() bool { return strings.Contains(to.text(), note+"     1  ") })
+	n.ok("append", "from", "new 1")
+	from.until("the next one", func() bool { return strings.Contains(from.text(), note+"     1  ") })
+	if strings.Contains(from.text(), "old 1") || !strings.Contains(to.text(), "old 2") {
+		t.Errorf("from shows %s\nto shows %s", from.text(), to.text())
 	}
 }

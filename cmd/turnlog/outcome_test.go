@@ -83,7 +83,7 @@ func TestPartialOutcomes(t *testing.T) {
 		}
 	}
 	partial(lines, "Before that, 2 messages were added", "import", "--workers", "1", "-")
-	partial("", "Before that, 1 sessions were deleted", "rm", "c", strings.Repeat("k", 600))
+	partial("", "Before that, 1 session was deleted", "rm", "c", strings.Repeat("k", 600))
 	partial("", "were deleted", "rm", "c", "never")
 	if r := n.run("--json", "rm", "never"); !strings.Contains(r.stderr, `"outcome":"not_applied"`) {
 		t.Error(r.stderr)

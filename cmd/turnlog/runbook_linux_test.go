@@ -129,7 +129,7 @@ func TestClocksPage(t *testing.T) {
 	t.Parallel()
 	nodes := startNodes(t, t.TempDir(), t.TempDir(), t.TempDir())
 	text := follow(t, "../../docs/operations/clocks.md", nodes)
-	says(t, text, "seq 1, revision 1", "now\n1 of 1 messages, revision 1")
+	says(t, text, "seq 1, revision 1", "now\n1 of 1 message, revision 1")
 	if n := strings.Count(text, "Date: "); n != 3 {
 		t.Errorf("%d of 3 nodes told the time:\n%s", n, text)
 	}

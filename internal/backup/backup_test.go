@@ -424,15 +424,15 @@ func TestOneProcessWritesAFile(t *testing.T) {
 	if b, _ := os.ReadFile(path); string(b) != "first" {
 		t.Errorf("the file has %q", b)
 	}
-	if err := errors.Join(os.WriteFile(target, []byte("kept"), 0o600), os.Symlink(target, path+partial)); err != nil {
+	if err := errors.Join(os.WriteFile(target, []byte("kept"), 0o600), os.Symlink(target, path+Partial)); err != nil {
 		t.Fatal(err)
 	}
 	_ = WriteFile(path, text("third")) // may be rejected
 	if b, _ := os.ReadFile(target); string(b) != "kept" {
 		t.Errorf("a link was followed: %q", b)
 	}
-	if err := errors.Join(os.Remove(path+partial),
-		os.WriteFile(path+partial, []byte("left by a crash"), 0o644)); err != nil &&
+	if err := errors.Join(os.Remove(path+Partial),
+		os.WriteFile(path+Partial, []byte("left by a crash"), 0o644)); err != nil &&
 		!errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
 	}

@@ -12,14 +12,14 @@ import (
 	"github.com/turnlog/turnlog/internal/vfs"
 )
 
-// partial is what the name of a file ends in that is not complete.
-const partial = ".partial"
+// Partial is what the name of a file ends in that is not complete.
+const Partial = ".partial"
 
 // WriteFile has write fill a file for its owner only, which gets its name when it is complete and on disk. A file
 // of that name is replaced then. Where there is no such file after a crash, there is at most one whose name ends in
 // ".partial". Of two processes that write the same file at the same time, one fails.
 func WriteFile(path string, write func(io.Writer) error) (err error) {
-	temp := path + partial
+	temp := path + Partial
 	f, err := createPartial(temp)
 	if err != nil {
 		return err
@@ -39,7 +39,18 @@ func WriteFile(path string, write func(io.Writer) error) (err error) {
 	if err := os.Rename(temp, path); err != nil {
 		return err
 	}
-	return vfs.OS{}.SyncDir(filepath.Dir(path))
+	return notSynced(path, vfs.OS{}.SyncDir(filepath.Dir(path)))
+}
+
+// ErrNotSynced is in the error of a write after which the file is there, complete and under its name; a loss of power
+// can still take it away.
+var ErrNotSynced = errors.New("is complete, but its folder could not be synced")
+
+func notSynced(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %w: %w", path, ErrNotSynced, err)
 }
 
 // createPartial makes an empty, locked file in the place of one that a crash left. What is there under the name

@@ -115,7 +115,7 @@ func (f *Folder) Write(_ context.Context, name string, _ int64, fill func(io.Wri
 	if err := f.fs.MkdirAll(dir); err != nil {
 		return err
 	}
-	temp := to + partial
+	temp := to + Partial
 	_ = f.fs.Remove(temp) // if it is a link, what it leads to is another's
 	file, err := f.fs.Create(temp)
 	if err != nil {
@@ -136,7 +136,7 @@ func (f *Folder) Write(_ context.Context, name string, _ int64, fill func(io.Wri
 	if err = f.fs.Rename(temp, to); err != nil {
 		return err
 	}
-	return f.fs.SyncDir(dir)
+	return notSynced(to, f.fs.SyncDir(dir))
 }
 
 // there reports whether the folder has an object.
@@ -204,7 +204,7 @@ func (f *Folder) removePartial(dir string) error {
 		return nil
 	}
 	for _, name := range names {
-		if whole, isPartial := strings.CutSuffix(name, partial); isPartial && (IsBackup(whole) || isPack(whole)) {
+		if whole, isPartial := strings.CutSuffix(name, Partial); isPartial && (IsBackup(whole) || isPack(whole)) {
 			err = errors.Join(err, f.fs.Remove(f.Path(path.Join(dir, name))))
 		}
 	}

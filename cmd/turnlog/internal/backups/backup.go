@@ -42,6 +42,7 @@ type taken struct {
 	Stored  *backup.Stored `json:"stored,omitempty"` // of an incremental one
 
 	rotation error // why it could not be read back, or older ones not be removed
+	locked   error // why the folder or bucket could not be unlocked
 }
 
 // defaultRate leaves a machine with two processors, which does all of the work, to its clients: their p99 is
@@ -138,19 +139,26 @@ func (t *taking) run(target string) error {
 			})
 		}
 		if err != nil {
-			return cli.Advise(err, "No backup was written, unless the error says that only the folder could not be "+
-				"synced, or the lock not released. What was there before is unchanged.")
+			return cli.Advise(err, t.left(target, err))
 		}
-		if err = t.report(&done); done.rotation != nil {
-			return errors.Join(err, done.notRotated())
-		}
-		if t.metrics != "" {
-			if merr := writeMetrics(t.metrics, &done); merr != nil {
-				err = errors.Join(err, fmt.Errorf("the backup was written; its metrics were not: %w", merr))
-			}
-		}
-		return err
+		return errors.Join(t.report(&done), t.finish(&done))
 	})
+}
+
+// finish returns what went wrong after a backup was written, and writes its metrics if it can be relied upon.
+func (t *taking) finish(done *taken) (err error) {
+	if done.locked != nil {
+		err = fmt.Errorf("the backup was written; its folder or bucket was not unlocked: %w", done.locked)
+	}
+	if done.rotation != nil {
+		return errors.Join(err, done.notRotated())
+	}
+	if t.metrics != "" {
+		if merr := writeMetrics(t.metrics, done); merr != nil {
+			err = errors.Join(err, fmt.Errorf("the backup was written; its metrics were not: %w", merr))
+		}
+	}
+	return err
 }
 
 // checkReplaced returns why a backup may not be written to a file: there is one that is no backup.
@@ -206,7 +214,11 @@ func (t *taking) intoStorage(ctx context.Context, c *client.Client, target strin
 	if err != nil {
 		return done, err
 	}
-	defer func() { err = errors.Join(err, repo.Close()) }()
+	defer func() {
+		if done.locked = repo.Close(); err != nil {
+			err = errors.Join(err, done.locked)
+		}
+	}()
 	name, done, err := t.add(ctx, c, repo)
 	if done.Path = repo.Path(name); err != nil || t.keep == 0 {
 		return done, err

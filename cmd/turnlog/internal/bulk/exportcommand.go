@@ -2,7 +2,6 @@ package bulk
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -59,7 +58,7 @@ ids, seqs and times of messages, and no metadata. Everything that
 					ex.progress.Finish("failed")
 					return err
 				}
-				ex.progress.Finish(fmt.Sprintf("%d sessions, %d messages", ex.sessions, ex.progress.Items()))
+				ex.progress.Finish(cli.Plural(ex.sessions, "session") + ", " + cli.Plural(ex.progress.Items(), "message"))
 				return nil
 			})
 		},

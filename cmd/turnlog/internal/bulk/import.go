@@ -143,10 +143,10 @@ func (im *importer) outcome(err error) error {
 	}
 	set := ""
 	if described > 0 {
-		set = fmt.Sprintf(", and the metadata of %d sessions was set", described)
+		set = ", and the metadata of " + cli.Plural(described, "session") + " was set"
 	}
-	return cli.Partly(err, "Before that, %d messages were added%s. Run the same import again to go on: what is there "+
-		"is recognised.", added, set)
+	return cli.Partly(err, "Before that, %s added%s. Run the same import again to go on: what is there "+
+		"is recognised.", cli.Were(added, "message"), set)
 }
 
 // ImportTotals are what an import tells programs.
@@ -163,6 +163,6 @@ func (im *importer) totals() ImportTotals {
 
 func (im *importer) summary() string {
 	t := im.totals()
-	return fmt.Sprintf("%d sessions, %d messages added, %d there already, %d lines failed", t.Sessions, t.Added,
-		t.Duplicates, t.Failed)
+	return fmt.Sprintf("%s, %s added, %d there already, %s failed", cli.Plural(t.Sessions, "session"),
+		cli.Plural(t.Added, "message"), t.Duplicates, cli.Plural(t.Failed, "line"))
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/turnlog/turnlog/turn"
@@ -86,6 +87,9 @@ func hint(err error) string {
 		if errors.Is(err, context.Canceled) {
 			return ""
 		}
+		if answered(err) {
+			return "Nothing was changed. `turnlog cluster status` says what is wrong."
+		}
 		return "Nothing was changed. Is a cluster running there? `turnlog dev` starts one; --addr or TURNLOG_ADDR " +
 			"names another. Give several of its addresses, separated by commas: another node answers when one is " +
 			"down. If it uses TLS: --tls-ca."
@@ -100,6 +104,19 @@ func hint(err error) string {
 		return "Nothing was changed. Try again later."
 	}
 	return ""
+}
+
+// answered reports whether err is all that a node said: an error of the network has its cause beside it.
+func answered(err error) bool {
+	switch u := err.(type) {
+	case *turn.Error:
+		return true
+	case interface{ Unwrap() error }:
+		return answered(u.Unwrap())
+	case interface{ Unwrap() []error }:
+		return !slices.ContainsFunc(u.Unwrap(), func(err error) bool { return !answered(err) })
+	}
+	return false
 }
 
 func (a *App) reportJSON(err error) {

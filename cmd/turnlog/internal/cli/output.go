@@ -93,11 +93,19 @@ func (a *App) WriteMessages(w io.Writer, ms []turn.Message) error {
 }
 
 // Plural returns "1 noun" or "n nouns".
-func Plural(n int, noun string) string {
+func Plural[N int | int64 | uint64](n N, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Were returns "1 noun was" or "n nouns were".
+func Were[N int | int64 | uint64](n N, noun string) string {
+	if n == 1 {
+		return Plural(n, noun) + " was"
+	}
+	return Plural(n, noun) + " were"
 }
 
 // OrDash shows that there is nothing in a column.

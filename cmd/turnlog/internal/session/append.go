@@ -126,7 +126,8 @@ func messagesToAppend(a *cli.App, texts []string, f *appendFlags) ([]turn.NewMes
 		return nil, err
 	}
 	if len(f.ids) > 0 && len(f.ids) != len(payloads) {
-		return nil, cli.Usagef("%d --id for %d messages: give one for each, or none", len(f.ids), len(payloads))
+		return nil, cli.Usagef("%d --id for %s: give one for each, or none", len(f.ids),
+			cli.Plural(len(payloads), "message"))
 	}
 	messages := make([]turn.NewMessage, len(payloads))
 	for i, p := range payloads {

@@ -24,7 +24,7 @@ func forkCommand(a *cli.App) *cobra.Command {
 				r, err := expect.On(s).Fork(ctx, args[1], at)
 				return writeOutcome(a, err,
 					cli.Written{First: r.First, Last: r.Last, Revision: r.Revision, Count: &r.Count},
-					"%d messages, revision %d", r.Count, r.Revision)
+					"%s, revision %d", cli.Plural(r.Count, "message"), r.Revision)
 			})
 		},
 	}

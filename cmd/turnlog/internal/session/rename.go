@@ -28,7 +28,7 @@ unless --replace is given: then what it holds is deleted.`,
 				r, err := expect.On(s).Rename(ctx, args[1], replace)
 				err = renameError(err, args[0], args[1])
 				return writeOutcome(a, err, cli.Written{Revision: r.Revision, Count: &r.Count},
-					"%d messages, revision %d", r.Count, r.Revision)
+					"%s, revision %d", cli.Plural(r.Count, "message"), r.Revision)
 			})
 		},
 	}
@@ -44,7 +44,7 @@ func renameError(err error, from, to string) error {
 		return turn.Errorf(turn.Exists, "the key %q exists already; nothing was changed. --replace deletes what it holds",
 			to)
 	case turn.NotFound:
-		return turn.Errorf(turn.NotFound, "there is no session %q", from)
+		return turn.Errorf(turn.NotFound, "there is no session %q; nothing was changed", from)
 	}
 	return err
 }

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -50,8 +49,12 @@ What is beyond goes at once. A tool call is not parted from its result: up to 12
 
 // kept describes a limit.
 func kept(k turn.Retention) string {
-	if k.Messages > 0 {
-		return fmt.Sprintf("the last %d messages", k.Messages)
+	n, noun := k.Messages, "message"
+	if n == 0 {
+		n, noun = k.Turns, "turn"
 	}
-	return fmt.Sprintf("the last %d turns", k.Turns)
+	if n == 1 {
+		return "the last " + noun
+	}
+	return "the last " + cli.Plural(n, noun)
 }

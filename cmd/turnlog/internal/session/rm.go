@@ -56,7 +56,7 @@ func remove(a *cli.App, ctx context.Context, c *client.Client, keys []string, ex
 		if err != nil {
 			err = fmt.Errorf("%s: %w", k, err)
 			if removed > 0 {
-				err = cli.Partly(err, "Before that, %d sessions were deleted.", removed)
+				err = cli.Partly(err, "Before that, %s deleted.", cli.Were(removed, "session"))
 			}
 			return err
 		}

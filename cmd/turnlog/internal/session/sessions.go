@@ -177,7 +177,7 @@ func writeInfo(a *cli.App, s turn.Session) error {
 	rows := [][]string{
 		{"key", cli.Printable([]byte(s.Key.Name))},
 		{"namespace", s.Key.Namespace},
-		{"messages", fmt.Sprintf("%d (%d bytes)", s.Count, s.Bytes)},
+		{"messages", fmt.Sprintf("%d (%s)", s.Count, cli.Plural(s.Bytes, "byte"))},
 		{"seqs", fmt.Sprintf("%d to %d", s.First, s.Last)},
 		{"revision", fmt.Sprint(s.Revision)},
 		{"created", cli.When(s.Created)},

@@ -25,7 +25,11 @@ func tailCommand(a *cli.App) *cobra.Command {
 --last or --after is given. Until there are some, it writes nothing to standard
 output. It continues by itself across restarts and changes of the leader, at
 another node if --addr names several. If no node answers for --timeout, it ends
-and prints the seq from which to continue.`,
+and prints the seq from which to continue.
+
+It follows the key. When the session is deleted, has expired, or is renamed, tail waits for the
+next session of that key; when another session is renamed to the key with --replace, it goes on
+with that one. It shows the new session from its first message, and says so on standard error.`,
 		Example: `  turnlog tail alice               # what comes from now on
   turnlog tail alice --last 10     # the ten newest first
   turnlog tail alice --after 17    # everything after seq 17
@@ -63,7 +67,7 @@ func beforeLast(ctx context.Context, s client.Session, n int) (uint64, error) {
 }
 
 func tail(a *cli.App, ctx context.Context, s client.Session, after uint64, count int) error {
-	n := 0
+	n, behind := 0, after
 	for m, err := range s.Tail(ctx, after) {
 		if errors.Is(err, context.Canceled) {
 			return nil // Ctrl-C is how a tail ends
@@ -71,6 +75,11 @@ func tail(a *cli.App, ctx context.Context, s client.Session, after uint64, count
 		if err != nil {
 			return fmt.Errorf("stopped after seq %d: %w", after, err)
 		}
+		if m.Seq <= behind && !a.JSON {
+			fmt.Fprintf(a.Stderr, "turnlog: the session was deleted, renamed or replaced, or has expired: what follows is "+
+				"another session of that key\n")
+		}
+		behind = m.Seq
 		if err := a.WriteMessages(a.Stdout, []turn.Message{m}); err != nil {
 			return err
 		}
