@@ -268,6 +268,9 @@ func (g *generator) simple() turn.Op {
 		}
 		return &turn.Fork{Key: k, To: to, At: uint64(g.rnd.IntN(30)), Expect: g.expect(k)}
 	default:
+		if g.rnd.IntN(4) == 0 {
+			return g.pushOnce(k)
+		}
 		a := &turn.Append{Key: k, Messages: g.messages(1), Expect: g.expect(k), OnlyExisting: g.rnd.IntN(10) == 0}
 		if g.rnd.IntN(3) == 0 {
 			a.Side = turn.Head
@@ -287,7 +290,11 @@ func (g *generator) listEdit(k turn.Key) turn.Op {
 	data := bytes.Repeat([]byte{byte('a' + g.rnd.IntN(3))}, g.rnd.IntN(3))
 	switch g.rnd.IntN(5) {
 	case 4:
-		return &turn.MoveElement{Key: k, To: k, From: turn.Side(g.rnd.IntN(2)), On: turn.Side(g.rnd.IntN(2))}
+		to := k
+		if g.rnd.IntN(3) == 0 {
+			to.Name = g.key().Name
+		}
+		return &turn.MoveElement{Key: k, To: to, From: turn.Side(g.rnd.IntN(2)), On: turn.Side(g.rnd.IntN(2))}
 	case 0:
 		return &turn.InsertElement{Key: k, Pivot: data, After: g.rnd.IntN(2) == 0, Data: []byte("inserted")}
 	case 1:

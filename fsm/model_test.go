@@ -21,6 +21,7 @@ type model struct {
 	sessions   map[turn.Key]*modelSession
 	tombstones []modelTombstone
 	answers    map[modelTxID]modelAnswer
+	marks      uint64 // given out, to messages and to sessions
 }
 
 type modelSession struct {
@@ -47,16 +48,19 @@ type modelSession struct {
 	turns    []uint64        // where they begin
 	inside   map[uint64]bool // by seq
 	open     []modelCall
+	pushes   modelPushes
 }
 
 // weight is how many of its messages the bound counts: none, if no id is remembered.
 func (g *modelTombstone) weight() int {
-	for _, a := range g.appended {
-		if a.ID != "" && a.Seq >= windowFrom(g.last, g.moved) {
-			return max(turn.TombstoneMessages/turn.DeletedSessions, min(int(g.last)-len(g.moved), turn.IDWindow))
-		}
+	if !g.remembered() {
+		return 0
 	}
-	return 0
+	return max(turn.TombstoneMessages/turn.DeletedSessions, min(int(g.last)-len(g.moved), turn.IDWindow))
+}
+
+func (g *modelTombstone) remembered() bool {
+	return g.pushes.lastID > 0 && g.pushes.lastID >= windowFrom(g.last, g.moved)
 }
 
 type modelTombstone struct {
@@ -65,6 +69,8 @@ type modelTombstone struct {
 	moved    map[uint64]uint64
 	last     uint64
 	deadline int64
+	pushes   modelPushes
+	renamed  modelRenamed
 }
 
 // modelAppended is a message with the session's revision after it came; 0: not known.
@@ -146,7 +152,8 @@ func (m *model) advance(stamp int64) {
 
 func (m *model) remove(k turn.Key) {
 	s := m.sessions[k]
-	m.tombstones = append(m.tombstones, modelTombstone{k, s.appended, s.moved, s.last, m.after(turn.TombstoneTime)})
+	m.tombstones = append(m.tombstones, modelTombstone{key: k, appended: s.appended, moved: s.moved,
+		last: s.last, deadline: m.after(turn.TombstoneTime), pushes: s.pushes})
 	delete(m.sessions, k)
 	m.next(k)
 }
@@ -236,6 +243,8 @@ func (m *model) apply(op turn.Op) (turn.Result, *turn.Error) {
 		return m.removeElements(o)
 	case *turn.MoveElement:
 		return m.moveElement(o)
+	case *turn.PushOnce:
+		return m.pushOnce(o)
 	case *turn.SetMetadata:
 		s := m.sessions[o.Key]
 		if err := m.expect(o.Expect, s); err != nil {
@@ -300,6 +309,8 @@ func sessionOf(op turn.Op) turn.Key {
 		return o.Key
 	case *turn.MoveElement:
 		return o.Key
+	case *turn.PushOnce:
+		return o.Key
 	case *turn.Expire:
 		if o.Slide {
 			return o.Key
@@ -327,23 +338,27 @@ func (m *model) append(o *turn.Append) (turn.Result, *turn.Error) {
 			return turn.Result{}, err
 		}
 	}
+	return m.extend(o.Key, s, o), nil
+}
+
+func (m *model) extend(k turn.Key, s *modelSession, o *turn.Append) turn.Result {
 	if s == nil {
 		s = &modelSession{typ: turn.TypeList}
-		m.sessions[o.Key] = s
+		m.sessions[k] = s
 	}
 	if len(o.Set)+len(o.Unset) > 0 {
 		s.changeMeta(o.Set, o.Unset)
 	}
-	r := m.push(o.Key, s, o.Messages, o.Side)
+	r := m.push(k, s, o.Messages, o.Side)
 	s.shorten()
 	if o.TTL > 0 {
 		s.deadline = m.after(o.TTL)
 	} else if s.slide > 0 {
 		s.deadline = m.after(s.slide)
 	}
-	m.changed(o.Key, s)
+	m.changed(k, s)
 	r.Revision, r.Count = s.revision, uint64(len(s.list))
-	return r, nil
+	return r
 }
 
 func (m *model) push(k turn.Key, s *modelSession, ms []turn.NewMessage, side turn.Side) turn.Result {
@@ -358,6 +373,7 @@ func (m *model) push(k turn.Key, s *modelSession, ms []turn.NewMessage, side tur
 			revision = m.now(k) + 1
 		}
 		s.appended = append(s.appended, modelAppended{msg, revision})
+		m.mark(s, msg)
 		s.setInside(msg.Seq, s.waits(msg.Seq))
 		if side == turn.Head {
 			s.list = append([]turn.Message{msg}, s.list...)
@@ -645,7 +661,7 @@ func (m *model) fork(o *turn.Fork) (turn.Result, *turn.Error) {
 
 // upTo returns a copy of a session with the messages up to a seq.
 func (s *modelSession) upTo(at uint64) *modelSession {
-	f := &modelSession{typ: turn.TypeList, last: at, meta: s.meta}
+	f := &modelSession{typ: turn.TypeList, last: at, meta: s.meta, pushes: modelPushes{marks: s.pushes.marks}}
 	for _, msg := range s.list {
 		if msg.Seq <= at {
 			f.list = append(f.list, msg)
@@ -658,6 +674,9 @@ func (s *modelSession) upTo(at uint64) *modelSession {
 			msg.Data = was
 		}
 		f.appended = append(f.appended, modelAppended{msg, revision})
+		if msg.ID != "" {
+			f.pushes.lastID = msg.Seq
+		}
 	}
 	f.forkCalls(s)
 	return f
@@ -738,6 +757,7 @@ func (m *model) insert(k turn.Key, s *modelSession, at int, data []byte) turn.Re
 	give := func(msg *turn.Message) {
 		revision := s.revisionOf(msg.Seq)
 		s.last++
+		s.pushes.move(msg.Seq, s.last)
 		if was, edited := s.was[msg.Seq]; edited {
 			s.was[s.last] = was
 		}

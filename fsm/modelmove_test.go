@@ -7,11 +7,14 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// moveElement moves an element within a list: it becomes a new message without an id.
+// moveElement moves an element: it becomes a new message without an id.
 func (m *model) moveElement(o *turn.MoveElement) (turn.Result, *turn.Error) {
-	s := m.sessions[o.Key]
+	s, to := m.sessions[o.Key], m.sessions[o.To]
 	if s == nil || len(s.list) == 0 {
 		return turn.Result{}, nil
+	}
+	if to != nil && to.typ != turn.TypeList {
+		return wrongType()
 	}
 	before, open, at := s.list, s.open, 0
 	if o.From == turn.Tail {
@@ -20,6 +23,12 @@ func (m *model) moveElement(o *turn.MoveElement) (turn.Result, *turn.Error) {
 	taken := before[at]
 	s.list = slices.Delete(slices.Clone(before), at, at+1)
 	s.lost(before, false, false)
+	r := turn.Result{Found: true, Messages: []turn.Message{taken}}
+	if o.Key != o.To {
+		m.removedSome(o.Key, s, 1, true)
+		m.extend(o.To, to, &turn.Append{Messages: []turn.NewMessage{{Data: taken.Data}}, Side: o.On})
+		return r, nil
+	}
 	s.open = slices.DeleteFunc(slices.Clone(s.open), func(c modelCall) bool { return c.id != "" && c.seq == taken.Seq })
 	left := s.list
 	s.list = before
@@ -40,7 +49,7 @@ func (m *model) moveElement(o *turn.MoveElement) (turn.Result, *turn.Error) {
 	}
 	s.endTurns()
 	m.changed(o.Key, s)
-	return turn.Result{Found: true, Messages: []turn.Message{taken}}, nil
+	return r, nil
 }
 
 // waitOn has the calls of a message that was moved, as they waited, wait in the newest one.

@@ -29,10 +29,14 @@ func (m *model) rename(o *turn.Rename) (turn.Result, *turn.Error) {
 	if s.typ == turn.TypeList {
 		to = *s.upTo(s.last)
 		to.deadline, to.slide, to.keep, to.turns = s.deadline, s.slide, s.keep, slices.Clone(s.turns)
+		to.pushes.lastID, to.pushes.dropped = s.pushes.lastID, s.pushes.dropped
 	}
+	m.marks++
+	to.pushes.session = m.marks
 	m.sessions[o.To] = &to
 	m.changed(o.To, &to)
 	m.remove(o.Key)
+	m.tombstones[len(m.tombstones)-1].renamed = modelRenamed{o.To, to.pushes.session}
 	return turn.Result{Removed: 1, Count: to.count(), Revision: to.revision}, nil
 }
 

@@ -79,6 +79,7 @@ func (s *modelSession) shorten() {
 		cut--
 	}
 	if cut > 0 {
+		s.pushes.drop(all[:cut])
 		s.filter(func(x turn.Message) bool { return x.Seq >= all[cut].Seq })
 	}
 }

@@ -20,7 +20,9 @@ type MoveElement struct {
 }
 
 // PushOnce appends as Append does, but recognises a repeated message only if the session still holds
-// it: ids are not looked up among removed messages. Result: as Append.
+// it, or dropped it by itself: ids are not looked up among removed messages. If Key was renamed since, in the last
+// TombstoneTime and at most eight times, a push that comes again as it was is recognised by what is held of it under
+// the new key; its messages must have come by one operation, in this order. Result: as Append; Count is of Key.
 type PushOnce struct {
 	Key          Key
 	Messages     []NewMessage

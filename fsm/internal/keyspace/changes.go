@@ -19,14 +19,18 @@ func (ks *Keys) Find(key string) (*memtable.Head, error) {
 }
 
 // Remove deletes a key. A session's ids are remembered for a while if it had any.
-func (ks *Keys) Remove(key string, h *memtable.Head) {
+func (ks *Keys) Remove(key string, h *memtable.Head) { ks.RemoveRenamed(key, h, layout.Renamed{}) }
+
+// RemoveRenamed is Remove for a key that was renamed, if it was.
+func (ks *Keys) RemoveRenamed(key string, h *memtable.Head, renamed layout.Renamed) {
 	if h.Labelled {
 		ks.Unlabel(key, &h.Head)
 	}
 	ks.CountKey(key, h.Held(), false)
 	ks.Tables.Active.Remove(key, h)
 	if of := h.Remembered(); of.Any() {
-		g := layout.Tombstone{Inc: h.Inc, Last: h.Last, Moves: h.Moves, Deadline: ks.After(turn.TombstoneTime)}
+		g := layout.Tombstone{Inc: h.Inc, Last: h.Last, Moves: h.Moves, Deadline: ks.After(turn.TombstoneTime),
+			Renamed: renamed}
 		ks.Tables.Active.AddTombstone(layout.TombstoneKey(key, g.Inc), g)
 		ks.Meta.TombstonesUntil = max(ks.Meta.TombstonesUntil, g.Deadline)
 	}

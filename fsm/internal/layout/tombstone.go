@@ -12,6 +12,13 @@ type Tombstone struct {
 	Last     uint64
 	Deadline int64
 	Moves    Moves
+	Renamed  Renamed
+}
+
+// Renamed says under which key a session's messages went on. The zero value is none.
+type Renamed struct {
+	To  string // its name, in the same namespace
+	Inc uint64 // of the session there, which is above that of the former one
 }
 
 // DecodeTombstone decodes a tombstone as the store has it.
@@ -34,14 +41,21 @@ func parseTombstone(k, v []byte) (Tombstone, error) {
 	if r.More() {
 		g.Moves = r.Moves()
 	}
+	if r.More() {
+		g.Renamed.Inc = g.Inc + r.Uint()
+		g.Renamed.To = r.Text()
+	}
 	return g, r.End("tombstone")
 }
 
 // Encode returns the stored form, without its seal.
 func (g Tombstone) Encode() []byte {
 	b := binary.AppendUvarint(binary.AppendUvarint(nil, g.Last), uint64(g.Deadline))
-	if g.Moves.Total > 0 {
+	if g.Moves.Total > 0 || g.Renamed.Inc > 0 {
 		b = g.Moves.Append(b)
+	}
+	if g.Renamed.Inc > 0 { // as a distance, which stays when all incarnations are raised
+		b = AppendString(binary.AppendUvarint(b, g.Renamed.Inc-g.Inc), g.Renamed.To)
 	}
 	return b
 }

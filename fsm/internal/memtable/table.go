@@ -164,7 +164,7 @@ func (t *Table) ScheduleExpiry(deadline int64, key string) {
 
 func (t *Table) AddTombstone(key string, g layout.Tombstone) {
 	t.tombstones.Set(key, g)
-	t.Bytes += smallCost + len(key) + movesSize(g.Moves)
+	t.Bytes += smallCost + len(key) + movesSize(g.Moves) + len(g.Renamed.To)
 }
 
 // movesSize estimates the memory of the runs.

@@ -33,6 +33,11 @@ func (x *IDs) Find(h *memtable.Head, id string) (rec layout.Record, ok bool, err
 	return x.lookupIn(x.Windows.Of(h.Inc, h.Window), h.Remembered(), id)
 }
 
+// FindDeleted is Find for a deleted session.
+func (x *IDs) FindDeleted(g *layout.Tombstone, id string) (rec layout.Record, ok bool, err error) {
+	return x.lookupIn(x.Windows.Get(g.Inc), g.Remembered(), id)
+}
+
 // Origin is where an id was found: in which incarnation, at which seq.
 type Origin struct{ Inc, Seq uint64 }
 

@@ -43,6 +43,22 @@ func (x *IDs) latestTombstones(key string, left uint64) (found []layout.Tombston
 	return found, w.Err
 }
 
+// Tombstone returns what is remembered of an incarnation of a key that was deleted.
+func (x *IDs) Tombstone(key string, inc uint64) (g layout.Tombstone, ok bool, err error) {
+	tx, err := x.keys.Reading()
+	if err != nil {
+		return g, false, err
+	}
+	w := x.keys.Tables.TombstonesOf(tx, key, inc)
+	if !w.Next() {
+		return g, false, w.Err
+	}
+	if g, err = w.Tombstone(); err != nil {
+		return g, false, err
+	}
+	return g, g.Inc == inc, nil
+}
+
 // DeletedUntil returns the time until which ids of deleted sessions of key count.
 func (x *IDs) DeletedUntil(key string) (int64, error) {
 	tombstones, err := x.latestTombstones(key, 1)

@@ -80,20 +80,6 @@ func (l lists) putBack(h *memtable.Head, on turn.Side, taken *layout.Record, wai
 	}
 }
 
-func (l lists) pushOnce(o *turn.PushOnce, r *turn.Result) error {
-	key := layout.JoinKey(o.Key)
-	h, err := l.session(key)
-	if err != nil || o.OnlyExisting && !h.Held() {
-		return err
-	}
-	if h.Held() {
-		if again, err := l.repeated(h, o.Messages, r); again || err != nil {
-			return err
-		}
-	}
-	return l.extend(key, h, &turn.Append{Messages: o.Messages, Side: o.Side}, r)
-}
-
 // bring has an entry bring a payload of the state, which is looked at for calls where they are noted.
 func (l lists) bring(data []byte) {
 	if l.Meta.Level < turn.Level2 || !toolcalls.Mentioned(data) {
@@ -101,62 +87,4 @@ func (l lists) bring(data []byte) {
 	}
 	l.Allowance.Take(uint64(len(data)))
 	l.calls.find(data)
-}
-
-// repeated is duplicate among the messages that the session holds, or would hold but for its retention.
-func (l lists) repeated(h *memtable.Head, ms []turn.NewMessage, r *turn.Result) (bool, error) {
-	live, err := l.View(h)
-	if err != nil {
-		return false, err
-	}
-	l.Allowance.Bound(&live)
-	var seqs []uint64
-	var revision uint64
-	for i := range ms {
-		if ms[i].ID == "" {
-			continue
-		}
-		rec, ok, err := l.IDs.Find(h, ms[i].ID)
-		there := ok && live.Live(&rec)
-		if err == nil && ok && !there {
-			if there = h.Dropped.Has(rec.Seq); !there {
-				_, there, err = live.MovedTo(h.Moves, rec.Seq, rec.ID)
-			}
-		}
-		switch {
-		case err != nil:
-			return false, err
-		case !there:
-		case !rec.Carries(ms[i].Data):
-			return false, turn.Errorf(turn.IDReused, "id %q belongs to message %d, which has another payload",
-				ms[i].ID, rec.Seq)
-		default:
-			seqs, revision = append(seqs, rec.Seq), rec.Revision
-		}
-	}
-	if err := l.Allowance.Searched(&live); err != nil {
-		return false, err
-	}
-	n := uint64(len(seqs))
-	switch {
-	case n == 0:
-		return false, nil
-	case n < uint64(len(ms)) || !contiguous(seqs):
-		e := turn.Errorf(turn.Conflict, "%d of the %d messages are known by their ids, but not as one append",
-			n, len(ms))
-		e.Revision = h.Revision
-		return false, e
-	}
-	r.First, r.Last, r.Duplicate = seqs[0], seqs[n-1], true
-	r.Revision, r.Count = revision, h.Count()
-	return true, nil
-}
-
-func contiguous(seqs []uint64) bool {
-	for i := range seqs {
-		if seqs[i] != seqs[0]+uint64(i) {
-			return false
-		}
-	}
-	return true
 }

@@ -50,7 +50,7 @@ func (s *Operations) rename(o *turn.Rename, r *turn.Result) error {
 		s.SetDeadline(to, h, src.Deadline, src.Slide)
 	}
 	s.Changed(to, h)
-	s.Remove(from, src)
+	s.RemoveRenamed(from, src, layout.Renamed{To: o.To.Name, Inc: h.Inc})
 	r.Removed, r.Count, r.Revision = 1, h.Count(), h.Revision
 	return nil
 }
@@ -117,7 +117,8 @@ func (s *Operations) moved(to string, src *memtable.Head, c held) (h *memtable.H
 		s.copyTo(h, src, src.Last, c.messages)
 		s.forkCalls(h, src, false)
 		h.Retention, h.Turns = src.Retention, slices.Clone(src.Turns)
-		s.Tables.Active.Count(memtable.TurnCost * len(h.Turns))
+		h.Dropped, h.LastID = src.Dropped, src.LastID
+		s.Tables.Active.Count(memtable.TurnCost*len(h.Turns) + memtable.SpanCost*len(h.Dropped))
 	} else {
 		h = s.Begin(to, src.Type)
 		h.Last, h.Live, h.Bytes, h.Entry = src.Last, src.Live, src.Bytes, src.Entry
