@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/cost"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -62,6 +64,18 @@ func TestEditedListsKeepCallsWithResults(t *testing.T) {
 		"LMOVE moves a call that may wait": {join([]turn.Op{keep(2)}, push(turn.Tail, call, result, call),
 			[]turn.Op{removeElement(result), moveWithin(turn.Tail, turn.Head)}, push(turn.Tail, "x", result)),
 			"call call x res"},
+		"LTRIM takes a call with its result": {join(push(turn.Tail, call, result, "x", "y"),
+			[]turn.Op{&turn.Trim{Key: sessionA, By: turn.ListRange, Start: 2, Stop: -1}, keep(2)},
+			push(turn.Tail, "n", "m")), "n m"},
+		"LTRIM takes them off the other end": {join(push(turn.Head, call, result, "x", "y"),
+			[]turn.Op{&turn.Trim{Key: sessionA, By: turn.ListRange, Start: 0, Stop: 1}, keep(2)},
+			push(turn.Head, "n", "m")), "m n"},
+		"LPOP takes them": {join(push(turn.Tail, call, result, "x", "y"),
+			[]turn.Op{&turn.Pop{Key: sessionA, From: turn.Head, Count: 2, List: true}, keep(2)},
+			push(turn.Tail, "n", "m")), "n m"},
+		"RPOP takes the result": {join(push(turn.Tail, "w", call, result),
+			[]turn.Op{&turn.Pop{Key: sessionA, From: turn.Tail, Count: 1, List: true}, keep(1)},
+			push(turn.Tail, "n", "m")), "call n m"},
 		"LSET, LREM and LTRIM elsewhere": {join([]turn.Op{keep(3)}, push(turn.Tail, call, "x", "y"),
 			[]turn.Op{&turn.SetElement{Key: sessionA, Index: 1, Data: []byte("z")}, removeElement("y"),
 				&turn.Trim{Key: sessionA, By: turn.ListRange, Start: 0, Stop: -1}},
@@ -187,6 +201,40 @@ func TestPushOnceOfLargeMessages(t *testing.T) {
 	for i := range 12 {
 		if got := r.do(push(i)); got.Duplicate != (i != 1) {
 			t.Errorf("message %d again: a repeat: %t", i, got.Duplicate)
+		}
+	}
+}
+
+// What waits for results is counted once of the memory that is to be flushed, however often it changes.
+func TestWaitingCallsAreCountedOnce(t *testing.T) {
+	const calls = 100
+	bytes := func(level turn.ClusterLevel) int {
+		r := newRig(t)
+		r.raise(level)
+		for i := range calls {
+			r.add(sessionA, toolCall(fmt.Sprint(i), 0))
+		}
+		return r.m.keys.Tables.Active.Bytes
+	}
+	if got, want := bytes(turn.Level2)-bytes(turn.Level1), calls*memtable.CallCost; got != want {
+		t.Errorf("%d calls count as %d bytes, want %d", calls, got, want)
+	}
+}
+
+// To look for turns, or for an id among all messages, costs what is read for it.
+func TestSearchesCostTheirPayloads(t *testing.T) {
+	const n, size = 5, 1 << 20
+	r := newRig(t)
+	r.raise(turn.Level2)
+	for range n {
+		r.add(sessionA, strings.Repeat("x", size))
+	}
+	for _, op := range []turn.Op{&turn.RemoveMessage{Key: sessionA, Message: turn.MessageRef{ID: "unknown"}},
+		&turn.Retain{Key: sessionA, Keep: turn.Retention{Turns: n + 1}}} {
+		r.do(op)
+		got := cost.EntryAllowance() - r.m.keys.Allowance.Left
+		if want := n * (cost.Passed + size/cost.PassedBytes); got != want {
+			t.Errorf("%T: %d bytes, want %d", op, got, want)
 		}
 	}
 }

@@ -489,7 +489,7 @@ func (m *model) pop(o *turn.Pop) (turn.Result, *turn.Error) {
 		r.Messages = append(r.Messages, msg)
 		r.Removed++
 	}
-	s.lost(before, o.From == turn.Newest, false)
+	s.lostEnd(before, o.From == turn.Newest)
 	m.removedSome(o.Key, s, r.Removed, o.List)
 	r.Count, r.Revision = uint64(len(s.list)), s.revision
 	return r, nil
@@ -530,7 +530,7 @@ func (m *model) trim(o *turn.Trim) (turn.Result, *turn.Error) {
 		r.Removed = uint64(len(s.list) - len(kept))
 		s.list = slices.Clone(kept)
 	}
-	s.lost(before, false, o.By != turn.ListRange)
+	s.lostEnd(before, false)
 	m.removedSome(o.Key, s, r.Removed, o.By == turn.ListRange)
 	r.Count, r.Revision = uint64(len(s.list)), s.revision
 	return r, nil

@@ -49,6 +49,20 @@ func (s *modelSession) reopen() {
 	s.open = append(s.open, modelCall{seq: s.last})
 }
 
+// lostEnd is lost for messages that were removed from the ends of the list, all of which may be the oldest.
+func (s *modelSession) lostEnd(before []turn.Message, newest bool) {
+	first, highest := uint64(math.MaxUint64), uint64(0)
+	for _, msg := range s.list {
+		first = min(first, msg.Seq)
+	}
+	for _, msg := range before {
+		if !slices.ContainsFunc(s.list, func(x turn.Message) bool { return x.Seq == msg.Seq }) {
+			highest = max(highest, msg.Seq)
+		}
+	}
+	s.lost(before, newest, highest < first)
+}
+
 // lost is told what the list was before messages were removed: the newest, the oldest, or any.
 func (s *modelSession) lost(before []turn.Message, newest, oldest bool) {
 	left := make(map[uint64]bool)

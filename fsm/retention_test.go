@@ -71,7 +71,7 @@ func TestRetentionWaitsForTheAllowance(t *testing.T) {
 	r.do(&turn.Retain{Key: short, Keep: turn.Retention{Messages: 1}})
 	r.do(appendOf(short, "a", "A"))
 	out := r.apply(1, &turn.Retain{Key: sessionA, Keep: turn.Retention{Messages: 20}}, appendOf(short, "b", "B"))
-	if out[0].Result.Removed != 16 || out[1].Err != nil || out[1].Result.Count != 2 {
+	if out[0].Result.Removed != 17 || out[1].Err != nil || out[1].Result.Count != 2 {
 		t.Fatalf("%+v; the append behind it: %+v", out[0], out[1])
 	}
 	if got := r.do(appendOf(short, "c", "C")); got.Count != 1 {
@@ -143,6 +143,54 @@ func TestShorteningLeavesTransactionsWhole(t *testing.T) {
 		if got := r.query(&turn.Info{Key: sessionA}).Session.Count; got != 15 {
 			t.Fatalf("send %d leaves %d messages", n+1, got)
 		}
+	}
+}
+
+// A session that can be shortened only after a look at much of it is shortened, although others come before it in
+// every entry.
+func TestNoSessionIsPassedOver(t *testing.T) {
+	r, short := newRig(t), named("short")
+	r.raise(turn.Level2)
+	for _, k := range []turn.Key{short, sessionA} {
+		r.do(&turn.Retain{Key: k, Keep: turn.Retention{Messages: 1}})
+	}
+	add := func(text string) uint64 {
+		t.Helper()
+		out := r.apply(1, &turn.Append{Key: short, Messages: payload("x")},
+			&turn.Append{Key: sessionA, Messages: payload(text)})
+		if out[0].Err != nil || out[1].Err != nil {
+			t.Fatal(out)
+		}
+		return out[1].Result.Count
+	}
+	add(toolCall("open", 0))
+	large := strings.Repeat("x", 1<<20)
+	for n := range uint64(15) {
+		if got := add(large); got != n+2 {
+			t.Fatalf("%d messages are left of the first %d", got, n+2)
+		}
+	}
+	for n := range 4 {
+		if got := add(large); got > 18 {
+			t.Fatalf("after %d MiB, %d messages are left", 16+n, got)
+		}
+	}
+}
+
+// A call of the greatest size is kept for its result.
+func TestShorteningKeepsALargeCall(t *testing.T) {
+	r := newRig(t)
+	r.raise(turn.Level2)
+	r.do(&turn.Retain{Key: sessionA, Keep: turn.Retention{Messages: 1}})
+	r.add(sessionA, toolCall("open", 8<<20-100))
+	large := strings.Repeat("x", 1<<20)
+	for n := range uint64(7) {
+		if got := r.add(sessionA, large).Count; got != n+2 {
+			t.Fatalf("%d messages are left of %d", got, n+2)
+		}
+	}
+	if got := r.add(sessionA, toolResult("open", 0)).Count; got != 9 {
+		t.Errorf("with the result there are %d", got)
 	}
 }
 

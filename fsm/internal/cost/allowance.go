@@ -113,13 +113,26 @@ func (a *Allowance) PassedKeys(n uint64) { a.Take(PassedKey * n) }
 // false, and takes the cost of that off the allowance. A search ends with an error where
 // that is used up: all others wait for it, however long the list is.
 func (a *Allowance) SearchList(v *memtable.View, from turn.Side, total uint64, fn func(*layout.Record) bool) error {
+	return a.search(v, fn, func(fn func(*layout.Record) bool) error { return v.List(from, total, fn) })
+}
+
+// SearchNewest is SearchList for the messages with seq ≤ below, the highest first.
+func (a *Allowance) SearchNewest(v *memtable.View, below uint64, fn func(*layout.Record) bool) error {
+	return a.search(v, fn, func(fn func(*layout.Record) bool) error {
+		return v.Newest(memtable.AnySide, below, fn)
+	})
+}
+
+func (a *Allowance) search(
+	v *memtable.View, fn func(*layout.Record) bool, walk func(fn func(*layout.Record) bool) error,
+) error {
 	if err := a.Search(); err != nil {
 		return err
 	}
 	a.Bound(v)
 	defer v.Passing()()
 	payloads, left := uint64(0), uint64(a.Left)
-	if err := v.List(from, total, func(r *layout.Record) bool {
+	if err := walk(func(r *layout.Record) bool {
 		payloads += uint64(len(r.Data)) / PassedBytes
 		return Passed*v.Passed+payloads <= left && fn(r)
 	}); err != nil {

@@ -37,30 +37,31 @@ func (s *Operations) lower(h *memtable.Head, side turn.Side, high uint64) {
 	h.High[side] = min(h.High[side], high)
 }
 
-// dropFrom is takeFrom for messages that are not returned.
-func (s *Operations) dropFrom(h *memtable.Head, end turn.Side, n uint64) error {
+// dropFrom is TakeFrom for messages of which only the highest seq is returned.
+func (s *Operations) dropFrom(h *memtable.Head, end turn.Side, n uint64) (highest uint64, err error) {
 	v, err := s.View(h)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	near, far := end, turn.Tail+turn.Head-end
 	fromNear := min(n, h.Live[near])
 	gone, err := v.Pass(near, h.Live[near]-fromNear, fromNear, h.Live[near])
 	if err != nil {
-		return err
+		return 0, err
 	}
 	rest, err := v.Pass(far, 0, n-fromNear, h.Live[far])
 	if err != nil {
-		return err
+		return 0, err
 	}
 	s.drop(h, near, false, gone)
 	s.drop(h, far, true, rest)
-	return nil
+	return max(gone.Highest, rest.Highest), nil
 }
 
 // dropAll removes every message of an owned head.
 func (s *Operations) dropAll(h *memtable.Head) {
-	h.Live, h.Bytes, h.Open = [2]uint64{}, 0, nil
+	h.Live, h.Bytes = [2]uint64{}, 0
+	s.setOpen(h, nil)
 	h.Low = [2]uint64{h.Last + 1, h.Last + 1}
 	s.Tables.Active.RemoveBelow(h.Inc, h.Last+1)
 }

@@ -75,29 +75,19 @@ func (l lists) edit(key string, h *memtable.Head, end turn.Side, n uint64, data 
 		return err
 	}
 	h = l.Own(key, h)
-	before, open := h.Count(), len(h.Open) > 0
-	lifted, err := l.TakeFrom(h, end, n)
+	before, waited := h.Count(), len(h.Open) > 0
+	lifted, err := l.lift(h, end, n)
 	if err != nil {
 		return err
 	}
-	l.kept += len(data)
-	slices.Reverse(lifted)
-	if end == turn.Tail {
-		moveTurns(h, lifted)
-	}
-	placed := append(make([]layout.Record, 0, 1+len(lifted)),
-		layout.Record{Time: l.Meta.Clock, Data: data, Side: end, Inside: open})
-	for _, rec := range lifted {
-		rec = rec.Copied()
-		rec.Side = end
-		placed = append(placed, rec)
-	}
-	if err := l.placeInside(h, placed, open); err != nil {
+	one := layout.Record{Time: l.Meta.Clock, Data: data, Side: end, Inside: waited}
+	if err := l.setInside(h, &one, lifted); err != nil {
 		return err
 	}
+	l.kept += len(data)
 	first := h.Last + 1
-	l.replaceRun(h, placed)
-	if open || len(h.Open) > 0 { // calls were moved, or their results
+	l.replaceRun(h, append([]layout.Record{one}, lifted...))
+	if waited || len(h.Open) > 0 { // calls were moved, or their results
 		l.reopen(h)
 	}
 	l.noteCalls(h, first, data)
@@ -109,11 +99,28 @@ func (l lists) edit(key string, h *memtable.Head, end turn.Side, n uint64, data 
 	return err
 }
 
-// placeInside sets which of the messages that edit is about to place, a new one and those that were lifted, are
-// Inside; open tells whether a call waited.
-func (l lists) placeInside(h *memtable.Head, placed []layout.Record, open bool) error {
-	lifted := placed[1:]
-	if len(lifted) == 0 || !open && !slices.ContainsFunc(lifted, func(r layout.Record) bool { return r.Inside }) {
+// lift takes n elements off an end of the list of an owned head, to be put back there behind a new message. It
+// returns them in that order.
+func (l lists) lift(h *memtable.Head, end turn.Side, n uint64) ([]layout.Record, error) {
+	lifted, err := l.TakeFrom(h, end, n)
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(lifted)
+	if end == turn.Tail {
+		moveTurns(h, lifted)
+	}
+	for i := range lifted {
+		lifted[i] = lifted[i].Copied()
+		lifted[i].Side = end
+	}
+	return lifted, nil
+}
+
+// setInside sets which messages are Inside that are about to be placed: one that is new, which is so if a call
+// waited, and behind it those that were lifted.
+func (l lists) setInside(h *memtable.Head, one *layout.Record, lifted []layout.Record) error {
+	if len(lifted) == 0 || !one.Inside && !slices.ContainsFunc(lifted, func(r layout.Record) bool { return r.Inside }) {
 		return nil
 	}
 	newest, err := l.newest(h)
@@ -122,11 +129,12 @@ func (l lists) placeInside(h *memtable.Head, placed []layout.Record, open bool) 
 	}
 	bySeq := func(a, b layout.Record) int { return cmp.Compare(a.Seq, b.Seq) }
 	if newest < lifted[0].Seq && slices.IsSortedFunc(lifted, bySeq) {
-		placed[0].Inside = lifted[0].Inside // the order of commits stays
+		one.Inside = lifted[0].Inside // the order of commits stays
 		return nil
 	}
-	for i := range placed { // calls may come to be behind their results, or others between them
-		placed[i].Inside = true
+	one.Inside = true // calls may come to be behind their results, or others between them
+	for i := range lifted {
+		lifted[i].Inside = true
 	}
 	return nil
 }

@@ -111,14 +111,15 @@ func (s *Operations) messageByID(
 		return v.MovedTo(h.Moves, known.Seq, id)
 	}
 	n := uint64(0)
-	err = v.Newest(memtable.AnySide, layout.MaxSeq, func(r *layout.Record) bool {
+	err = s.Allowance.SearchNewest(v, layout.MaxSeq, func(r *layout.Record) bool {
 		n++
 		if ok = r.ID == id; ok {
 			rec = r.Copied()
 		}
 		return !ok
 	})
-	if err == nil && !ok && !v.Over() && n != h.Count() {
+	v.Passed = 0 // it is paid for
+	if err == nil && !ok && n != h.Count() {
 		err = layout.HeadCountsMore(h.Inc)
 	}
 	return rec, ok, err

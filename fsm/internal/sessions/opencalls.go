@@ -103,8 +103,8 @@ func (s *Operations) reopen(h *memtable.Head) {
 }
 
 func (s *Operations) setOpen(h *memtable.Head, open []layout.OpenCall) {
+	s.Tables.Active.Count(memtable.CallCost * (len(open) - len(h.Open)))
 	h.Open = open
-	s.Tables.Active.Count(memtable.CallCost * len(open))
 }
 
 // keepCalls forgets all but some of the calls that wait.
@@ -120,7 +120,8 @@ func (s *Operations) dropCalls(h *memtable.Head, side turn.Side, bottom bool, x 
 	reopens := x.SomeInside // a call may have had its result among what is gone
 	switch {
 	case h.Count() == 0:
-		h.Open, reopens = nil, false
+		s.setOpen(h, nil)
+		reopens = false
 	case side == memtable.AnySide && bottom:
 		reopens = false
 	case side == memtable.AnySide:
@@ -130,4 +131,19 @@ func (s *Operations) dropCalls(h *memtable.Head, side turn.Side, bottom bool, x 
 	if reopens {
 		s.reopen(h)
 	}
+}
+
+// waitOn has those calls wait that waited before messages of an owned head were removed, the highest of which had
+// a seq, if these were older than all that are left: no result of a call that is left was among them.
+func (s *Operations) waitOn(h *memtable.Head, waited []layout.OpenCall, highest uint64) error {
+	if h.Count() == 0 || slices.Equal(h.Open, waited) {
+		return nil
+	}
+	if err := s.findFirst(h); err != nil {
+		return err
+	}
+	if highest < h.First {
+		s.setOpen(h, waited)
+	}
+	return nil
 }

@@ -55,7 +55,7 @@ func (l lists) dropPicked(h *memtable.Head, p *picked) {
 	}
 	switch {
 	case h.Count() == 0:
-		h.Open = nil
+		l.setOpen(h, nil)
 	case p.inside:
 		l.reopen(h)
 	}

@@ -101,7 +101,7 @@ func (s *Operations) pop(o *turn.Pop, r *turn.Result) error {
 		return err
 	}
 	h = s.Own(key, h)
-	before := h.Count()
+	before, waited, highest := h.Count(), h.Open, uint64(0)
 	rs, err := s.TakeFrom(h, o.From, o.Count)
 	if err != nil {
 		return err
@@ -109,6 +109,10 @@ func (s *Operations) pop(o *turn.Pop, r *turn.Result) error {
 	s.Allowance.TookOut(rs)
 	for i := range rs {
 		r.Messages = append(r.Messages, rs[i].Message())
+		highest = max(highest, rs[i].Seq)
+	}
+	if err := s.waitOn(h, waited, highest); err != nil {
+		return err
 	}
 	r.Removed = uint64(len(rs))
 	err = s.settle(key, h, before, o.List)

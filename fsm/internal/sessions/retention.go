@@ -36,8 +36,8 @@ func (s *Operations) retain(o *turn.Retain, r *turn.Result) error {
 	}
 	h = s.Own(key, h)
 	before := h.Count()
+	s.Tables.Active.Count(memtable.TurnCost * (len(turns) - len(h.Turns)))
 	h.Retention, h.Turns = o.Keep, turns
-	s.Tables.Active.Count(memtable.TurnCost * len(turns))
 	err = s.shorten(h)
 	s.Changed(key, h)
 	r.Removed, r.Count, r.Revision = before-h.Count(), h.Count(), h.Revision
@@ -60,17 +60,12 @@ func (s *Operations) turnsOf(h *memtable.Head, n uint64) (starts []uint64, err e
 	if h.Count() == 0 {
 		return nil, nil
 	}
-	if err := s.Allowance.Search(); err != nil {
-		return nil, err
-	}
 	v, err := s.View(h)
 	if err != nil {
 		return nil, err
 	}
-	defer v.Passing()()
-	s.Allowance.Bound(&v)
 	revision := uint64(0) // of the message that comes next in the session; 0: a turn by itself
-	if err := v.Newest(memtable.AnySide, below, func(rec *layout.Record) bool {
+	if err := s.Allowance.SearchNewest(&v, below, func(rec *layout.Record) bool {
 		if v.Passed > turnsReach {
 			return false
 		}
@@ -87,7 +82,7 @@ func (s *Operations) turnsOf(h *memtable.Head, n uint64) (starts []uint64, err e
 		return nil, err
 	}
 	slices.Reverse(starts)
-	return append(starts, known...), s.Allowance.Searched(&v)
+	return append(starts, known...), nil
 }
 
 // beginTurn notes that a turn begins with a seq, which is above all others of an owned head.

@@ -11,6 +11,14 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
+// What one session may cost to be shortened, whatever others have cost before it: to look for what it keeps, and then
+// for a message at which it can be cut. That is enough for a call of the greatest size, and 8 MiB between it and its
+// result.
+const (
+	newestShare = cost.EntryShortening / 2
+	oldestShare = cost.EntryShortening + cost.Passed*2*turn.ToolReach
+)
+
 // shorten drops from an owned head, which is to be told as changed next, what is beyond its retention. It
 // refuses nothing: where what an entry may cost for it is used up, the next operation that adds messages goes on.
 func (s *Operations) shorten(h *memtable.Head) error {
@@ -22,7 +30,8 @@ func (s *Operations) shorten(h *memtable.Head) error {
 		return err
 	}
 	defer v.Passing()()
-	x := shortening{Operations: s, head: h, view: v, whole: s.Allowance.Shortening == cost.EntryShortening}
+	x := shortening{Operations: s, head: h, view: v}
+	defer func() { s.Allowance.Shortening = max(s.Allowance.Shortening-x.spent, 0) }()
 	if x.endIsNear() {
 		if done, err := x.keepNewest(); done || err != nil {
 			return err
@@ -44,10 +53,9 @@ func tooLong(h *memtable.Head) bool {
 // shortening shortens one session.
 type shortening struct {
 	*Operations
-	head *memtable.Head
-	view memtable.View
-	// whole: nothing of what the entry may cost had been used before.
-	whole bool
+	head  *memtable.Head
+	view  memtable.View
+	spent int
 }
 
 // endIsNear reports whether there seems to be less to keep than to drop.
@@ -60,14 +68,17 @@ func (x *shortening) endIsNear() bool {
 }
 
 // pass takes the cost of passing a message off what is left of some.
-func pass(left int, r *layout.Record) int { return left - cost.Passed - len(r.Data) }
+func (x *shortening) pass(left int, r *layout.Record) int {
+	n := cost.Passed + len(r.Data)
+	x.spent += n
+	return left - n
+}
 
 // keepNewest finds what to keep, from the newest message on, and drops the rest. It is not done if that would
-// take half of what the entry may cost.
+// cost more than newestShare.
 func (x *shortening) keepNewest() (done bool, err error) {
 	h, kept, spare := x.head, memtable.Removal{}, 0
-	reserve := x.Allowance.Shortening / 2
-	left := x.Allowance.Shortening - reserve
+	left := newestShare
 	if err := x.view.Newest(memtable.AnySide, layout.MaxSeq, func(r *layout.Record) bool {
 		if x.suffices(&kept, r.Seq) {
 			if done = !kept.Inside || spare == turn.ToolReach; done {
@@ -76,19 +87,14 @@ func (x *shortening) keepNewest() (done bool, err error) {
 			spare++
 		}
 		kept.Add(r)
-		left = pass(left, r)
+		left = x.pass(left, r)
 		return left > 0
-	}); err != nil {
+	}); err != nil || !done {
 		return false, err
 	}
-	if x.Allowance.Shortening = reserve + max(left, 0); !done {
-		return false, nil
-	}
-	left, err = x.noteDropped(kept.Lowest, h.Count()-kept.Count(), x.Allowance.Shortening)
-	if err != nil {
+	if err := x.noteDropped(kept.Lowest, h.Count()-kept.Count(), oldestShare); err != nil {
 		return false, err
 	}
-	x.Allowance.Shortening = max(left, 0)
 	x.keepOnly(h, kept)
 	h.First = kept.Lowest
 	return true, nil
@@ -105,60 +111,75 @@ func (x *shortening) suffices(kept *memtable.Removal, seq uint64) bool {
 // dropOldest drops the messages that are beyond the retention, from the oldest on, up to the last one behind
 // which a cut parts nothing, but all that are more than turn.ToolReach messages beyond it.
 func (x *shortening) dropOldest() error {
-	h := x.head
-	left := x.Allowance.Shortening
+	h, left := x.head, oldestShare
 	over := h.Count() // of messages
 	if n := h.Retention.Messages; n > 0 {
 		over -= n
 	}
 	var passed, gone memtable.Removal
+	var next, first uint64 // seqs of the messages behind them
 	if err := x.view.Oldest(memtable.AnySide, h.First, func(r *layout.Record) bool {
 		if !r.Inside {
-			gone = passed
+			gone, first = passed, r.Seq
 		}
 		if passed.Count() == over || h.Retention.Turns > 0 && r.Seq >= h.Turns[0] || left <= 0 {
+			next = r.Seq
 			return false
 		}
 		passed.Add(r)
-		left = pass(left, r)
+		left = x.pass(left, r)
 		return true
 	}); err != nil {
 		return err
 	}
-	x.Allowance.Shortening = max(left, 0)
+	if next == 0 {
+		return layout.HeadCountsMore(h.Inc)
+	}
 	switch n := passed.Count(); {
 	case n > gone.Count()+turn.ToolReach:
-		forced, err := x.view.Pass(memtable.AnySide, 0, n-turn.ToolReach, h.Count())
-		if err != nil {
+		var err error
+		if gone, first, err = x.oldest(n - turn.ToolReach); err != nil {
 			return err
 		}
-		gone = forced
-		x.Allowance.Shortening = max(left-cost.Passed*int(gone.Count())-int(gone.Bytes), 0)
-	case gone.Lowest == 0 && left <= 0 && x.whole:
-		gone = passed // more was never looked at for a call
+	case gone.Lowest == 0 && left <= 0:
+		gone, first = passed, next // more is not looked at for a call
 	}
 	if gone.Lowest == 0 {
 		return nil
 	}
 	paid := cost.Passed*int(gone.Count()) + int(gone.Bytes) // to pass them once more costs no more than that
-	if _, err := x.noteDropped(gone.Highest+1, gone.Count(), paid); err != nil {
+	if err := x.noteDropped(gone.Highest+1, gone.Count(), paid); err != nil {
 		return err
 	}
 	x.drop(h, memtable.AnySide, true, gone)
-	return x.findFirst(h)
+	h.First = first
+	return nil
+}
+
+// oldest returns the n oldest messages, which are passed once more, and the seq of the next one.
+func (x *shortening) oldest(n uint64) (gone memtable.Removal, next uint64, err error) {
+	err = x.view.Oldest(memtable.AnySide, x.head.First, func(r *layout.Record) bool {
+		if next = r.Seq; gone.Count() == n {
+			return false
+		}
+		gone.Add(r)
+		x.pass(0, r)
+		return true
+	})
+	return gone, next, err
 }
 
 // noteDropped notes that all messages below a seq, n, are about to be dropped by the retention, for pushes that come
-// again. To look at them may cost left, of which it returns the rest.
-func (x *shortening) noteDropped(below, n uint64, left int) (rest int, err error) {
+// again. To look at them may cost left.
+func (x *shortening) noteDropped(below, n uint64, left int) error {
 	h := x.head
 	if h.LastID == 0 {
-		return left, nil
+		return nil
 	}
 	start := h.Moves.WindowStart(h.Last)
-	gone, rest, err := x.pushed(start, below, n, left)
+	gone, err := x.pushed(start, below, n, left)
 	if err != nil {
-		return rest, err
+		return err
 	}
 	dropped := make(layout.Spans, 0, len(h.Dropped)+len(gone))
 	for _, was := range h.Dropped {
@@ -171,19 +192,19 @@ func (x *shortening) noteDropped(below, n uint64, left int) (rest int, err error
 		dropped[over].From = dropped[0].From
 		dropped = dropped[over:]
 	}
-	x.Tables.Active.Count(memtable.SpanCost * len(dropped))
+	x.Tables.Active.Count(memtable.SpanCost * (len(dropped) - len(h.Dropped)))
 	h.Dropped = dropped
-	return rest, nil
+	return nil
 }
 
 // pushed returns the seqs of the n messages below a seq, and those that moved ones were pushed with. None before the
-// window's start need be among them. It returns what it leaves of left; where that is used up, all older seqs count.
-func (x *shortening) pushed(start, below, n uint64, left int) (seqs layout.Spans, rest int, err error) {
+// window's start need be among them. Where left is used up, all older seqs count.
+func (x *shortening) pushed(start, below, n uint64, left int) (seqs layout.Spans, err error) {
 	h := x.head
 	all := layout.Span{From: h.First, To: below - 1}
 	runs := h.Moves.Runs
 	if i := runs.Reaching(all.From); n == all.Len() && (i == len(runs) || runs[i].From > all.To) {
-		return layout.Spans{all}, left, nil // none was removed or moved
+		return layout.Spans{all}, nil // none was removed or moved
 	}
 	var moved []string // ids
 	if err := x.view.Newest(memtable.AnySide, all.To, func(r *layout.Record) bool {
@@ -198,17 +219,17 @@ func (x *shortening) pushed(start, below, n uint64, left int) (seqs layout.Spans
 		default:
 			seqs = append(seqs, layout.Span{From: r.Seq, To: r.Seq})
 		}
-		left = pass(left, r)
+		left = x.pass(left, r)
 		if r.ID != "" && runs.Has(r.Seq) {
 			moved = append(moved, strings.Clone(r.ID))
 		}
 		return true
 	}); err != nil {
-		return nil, left, err
+		return nil, err
 	}
 	slices.Reverse(seqs)
 	before, err := x.pushedAs(moved)
-	return seqs.With(before), left, err
+	return seqs.With(before), err
 }
 
 // pushedAs returns the seqs of the messages that are remembered to have been pushed with some ids.

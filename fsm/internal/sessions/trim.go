@@ -58,9 +58,14 @@ func (s *Operations) keepRange(h *memtable.Head, start, stop int64) error {
 		s.dropAll(h)
 		return nil
 	}
-	after := h.Count() - first - n
-	if err := s.dropFrom(h, turn.Head, first); err != nil {
+	after, waited := h.Count()-first-n, h.Open
+	left, err := s.dropFrom(h, turn.Head, first)
+	if err != nil {
 		return err
 	}
-	return s.dropFrom(h, turn.Tail, after)
+	right, err := s.dropFrom(h, turn.Tail, after)
+	if err != nil {
+		return err
+	}
+	return s.waitOn(h, waited, max(left, right))
 }
