@@ -41,4 +41,14 @@ func (c readCluster) Voters() (others []string, self bool) { return c.node.raft.
 
 func (c readCluster) Others() []string { return c.node.raft.Others() }
 
+func (c readCluster) Member() (configured, recorded bool) {
+	n := c.node
+	recorded = n.data.Recorded(n.id) == n.data.Identity.Get().Incarnation
+	if n.raft.Load() == nil { // the configuration is not known yet
+		return recorded, recorded
+	}
+	_, configured = n.raft.Configuration().Find(n.id)
+	return configured, recorded
+}
+
 func (c readCluster) Alone() bool { return c.node.data.Alone() }

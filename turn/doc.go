@@ -77,6 +77,6 @@ const (
 	Linearizable Level = iota
 	// Bounded reads see every write that was acknowledged MaxAge before they began.
 	Bounded
-	// Stale reads see some past state of the node that answers.
+	// Stale reads see some past state of the node that answers, of a time at which it was a member.
 	Stale
 )

@@ -24,6 +24,8 @@ type voters struct {
 	term     uint64          // of Raft; 0: 5
 	commit   uint64          // 0: 42
 	alone    bool            // there are no other members
+	outside  bool            // n1 is in no configuration
+	newcomer bool            // n1's state does not record it
 	onAsked  func(v *voters) // called with mu held when a voter is asked
 }
 
@@ -34,10 +36,11 @@ func threeVoters() *voters {
 	}
 }
 
-func (v *voters) Leader() (string, <-chan struct{})  { return "n1", nil }
-func (v *voters) Serving() (uint64, <-chan struct{}) { return 5, nil }
-func (v *voters) Voters() ([]string, bool)           { return v.ids, true }
-func (v *voters) Alone() bool                        { return v.alone }
+func (v *voters) Leader() (string, <-chan struct{})   { return "n1", nil }
+func (v *voters) Serving() (uint64, <-chan struct{})  { return 5, nil }
+func (v *voters) Voters() ([]string, bool)            { return v.ids, true }
+func (v *voters) Alone() bool                         { return v.alone }
+func (v *voters) Member() (configured, recorded bool) { return !v.outside, !v.newcomer && !v.outside }
 
 func (v *voters) Raft() (leads bool, term, commit uint64) {
 	v.mu.Lock()

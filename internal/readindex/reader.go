@@ -123,8 +123,12 @@ func queryError(ctx context.Context, err error) *turn.Error {
 func (r *Reader) query(d *deadline, q turn.Query, c turn.Consistency) (turn.Result, error) {
 	switch c.Level {
 	case turn.Stale:
-		if res, elsewhere, err := r.answer(q); !elsewhere {
-			return res, err
+		if recorded, err := r.member(); err != nil {
+			return turn.Result{}, err
+		} else if recorded {
+			if res, elsewhere, err := r.answer(q); !elsewhere {
+				return res, err
+			}
 		}
 	case turn.Bounded:
 		if r.fresh.within(c.MaxAge, time.Now()) || r.refresh(d.limited()) {
@@ -134,6 +138,23 @@ func (r *Reader) query(d *deadline, q turn.Query, c turn.Consistency) (turn.Resu
 		}
 	}
 	return r.linearizable(d, q)
+}
+
+// member reports whether this node may answer a stale read from its own state: if it is a member, and its state is one
+// of which it was one. What is not in the state of a node that was never added, or was removed, says nothing of the
+// cluster. The error says that there is no leader to answer in its place either.
+func (r *Reader) member() (recorded bool, err error) {
+	configured, recorded := r.cluster.Member()
+	leader, _ := r.cluster.Leader()
+	switch {
+	case !configured:
+		return false, turn.Errorf(turn.Unavailable, "node %s is not, or no longer, a member of the cluster, and does not "+
+			"answer from its own state: ask another node", r.self)
+	case !recorded && leader == "":
+		return false, turn.Errorf(turn.Unavailable, "node %s has no state yet in which it is a member of the cluster, and "+
+			"knows no leader: ask another node, or try again", r.self)
+	}
+	return recorded, nil
 }
 
 // answer answers from this node's state. elsewhere: what it takes is damaged here, and

@@ -111,6 +111,40 @@ func TestFollowerAnswersWhatItHasApplied(t *testing.T) {
 	}
 }
 
+// A stale read is answered from a member's state alone: one that is no member yet has no state that says anything of
+// the cluster's sessions, and one that was removed learns of no more.
+func TestStaleReadsAreMembers(t *testing.T) {
+	for name, c := range map[string]struct {
+		outside, newcomer bool
+		leader            string
+		want              uint64 // 0: an error
+	}{
+		"a member":                  {leader: "n2", want: 7},
+		"a member without a leader": {want: 7},
+		"a new member, whose state does not know it":   {newcomer: true, leader: "n2", want: 1000},
+		"a new member without a leader":                {newcomer: true},
+		"a node that was removed, or was never added":  {outside: true, leader: "n2"},
+		"a node that was removed and knows no leader":  {outside: true},
+		"a node that was removed, with a leader ahead": {outside: true, newcomer: true, leader: "n2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := follower{voters: threeVoters(), leader: c.leader, index: 42, applied: 7}
+				f.outside, f.newcomer = c.outside, c.newcomer
+				r := f.start(t)
+				began := time.Now()
+				res, err := r.Query(t.Context(), anyQuery, turn.Consistency{Level: turn.Stale})
+				if (c.want == 0) != (turn.KindOf(err) == turn.Unavailable) || res.Index != c.want {
+					t.Errorf("answered as of %d, %v; want %d", res.Index, err, c.want)
+				}
+				if waited := time.Since(began); c.want == 0 && waited > 0 {
+					t.Errorf("it waited %v for what does not help", waited)
+				}
+			})
+		})
+	}
+}
+
 // Why a query fails is told, whichever node answers it at whatever level.
 func TestErrorsOfQueriesAreTold(t *testing.T) {
 	for _, c := range []struct {

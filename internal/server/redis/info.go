@@ -183,6 +183,9 @@ func (s *Server) infoKeyspace(ctx context.Context, b *strings.Builder, user *aut
 			continue
 		}
 		r, err := s.engine.Query(ctx, &turn.Count{Namespace: db}, turn.Consistency{Level: turn.Stale})
+		if turn.Is(err, turn.Unavailable) {
+			return // nor is any other namespace known here
+		}
 		if err == nil && r.Count > 0 {
 			line(b, "db"+db, fmt.Sprintf("keys=%d,expires=0,avg_ttl=0", r.Count))
 		}
