@@ -10,8 +10,8 @@ import (
 func lossMutants() []mutation.Mutant {
 	return []mutation.Mutant{
 		{Name: "mark-unwritten", About: "the log's high-water mark is not written",
-			Edits: []mutation.Edit{{Old: "\t\ts.cfg.Mark.Reached(Position{logs[n-1].Index, logs[n-1].Term})\n",
-				New: ""}},
+			Edits: []mutation.Edit{{In: "(*Store).store", Old: "s.cfg.Mark.Reached(Position{last.Index, last.Term})",
+				New: "_ = last"}},
 			Catchers: []mutation.Catcher{{Test: "TestRottenTailIsNotATornOne", Runs: 1}}},
 		{Name: "mark-lowered", About: "a snapshot that ends before the log's mark lowers it when the node starts",
 			Edits: []mutation.Edit{{Old: "\t\treturn s.engine.Reset(index + 1)\n\t}\n" +

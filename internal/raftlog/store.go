@@ -162,25 +162,39 @@ func (s *Store) timed(logs []*raft.Log) error {
 	return s.store(logs)
 }
 
+// store makes entries durable, all or, if the disk is full, none: Raft does not know of a part.
 func (s *Store) store(logs []*raft.Log) error {
 	if last := s.engine.LastIndex(); last == 0 || logs[0].Index > last+1 {
 		if err := s.engine.Reset(logs[0].Index); err != nil {
 			return err
 		}
 	}
-	for len(logs) > 0 {
-		n, bytes := 1, len(logs[0].Data)
-		for n < len(logs) && bytes+len(logs[n].Data) <= maxAppend {
-			bytes += len(logs[n].Data)
+	for left := logs; len(left) > 0; {
+		n, bytes := 1, len(left[0].Data)
+		for n < len(left) && bytes+len(left[n].Data) <= maxAppend {
+			bytes += len(left[n].Data)
 			n++
 		}
-		if err := s.engine.Append(logs[:n]); err != nil {
-			return err
+		if err := s.engine.Append(left[:n]); err != nil {
+			return s.takeBack(logs[:len(logs)-len(left)], err)
 		}
-		s.cfg.Mark.Reached(Position{logs[n-1].Index, logs[n-1].Term})
-		logs = logs[n:]
+		left = left[n:]
 	}
+	last := logs[len(logs)-1]
+	s.cfg.Mark.Reached(Position{last.Index, last.Term})
 	return nil
+}
+
+// takeBack removes the entries that were stored before the disk was found full, and returns why the others are not. Any
+// other error ends the log.
+func (s *Store) takeBack(stored []*raft.Log, why error) error {
+	if len(stored) == 0 || !errors.Is(why, wal.ErrNoSpace) {
+		return why
+	}
+	if err := s.engine.TruncateAfter(stored[0].Index - 1); err != nil {
+		return fmt.Errorf("%v; remove what was stored before that: %v", why, err) // be it ErrNoSpace as well
+	}
+	return why
 }
 
 // DeleteRange implements raft.LogStore, for a range at either end of the log.

@@ -321,6 +321,68 @@ func TestLogStoreFailsStop(t *testing.T) {
 	})
 }
 
+// fullFrom is an engine whose disk is full from an entry on.
+type fullFrom struct {
+	Engine
+	index uint64 // 0: it is not full
+	stuck error  // of attempts to remove entries
+}
+
+func (f *fullFrom) Append(logs []*raft.Log) error {
+	if last := logs[len(logs)-1].Index; f.index > 0 && last >= f.index {
+		return fmt.Errorf("%w: entry %d", wal.ErrNoSpace, last)
+	}
+	return f.Engine.Append(logs)
+}
+
+func (f *fullFrom) TruncateAfter(index uint64) error {
+	if f.stuck != nil {
+		return f.stuck
+	}
+	return f.Engine.TruncateAfter(index)
+}
+
+// Entries that take more than one append are stored all, or none: Raft does not know of a part, and stores the next
+// ones, be it others, in the place of the first of these.
+func TestLargeStoreOnAFullDisk(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bench) {
+		large := func(from, to, term uint64) []*raft.Log {
+			logs := entries(from, to, term)
+			for _, l := range logs {
+				l.Data = []byte(strings.Repeat("x", maxAppend/3))
+			}
+			return logs
+		}
+		f := &fullFrom{Engine: b.engine, index: 9}
+		b.engine = f
+		b.store(entries(1, 5, 1))
+		for range 2 {
+			err, stopped := try(func() error { return b.StoreLogs(large(6, 9, 1)) })
+			if stopped || !errors.Is(err, wal.ErrNoSpace) {
+				t.Fatalf("the second append finds a full disk: %v, halted %v", err, stopped)
+			}
+			if last := b.LastDurable(); last != 5 {
+				t.Fatalf("the log ends at %d", last)
+			}
+		}
+		f.index = 0
+		b.store(large(6, 9, 2))
+		f.index = 30
+		err, stopped := try(func() error { return b.StoreLogs(large(27, 30, 3)) })
+		if stopped || !errors.Is(err, wal.ErrNoSpace) {
+			t.Fatalf("behind a snapshot: %v, halted %v", err, stopped)
+		}
+		f.index = 0
+		b.store(entries(27, 28, 4))
+		f.index, f.stuck = 33, wal.ErrNoSpace
+		if _, stopped := try(func() error { return b.StoreLogs(large(29, 33, 4)) }); !stopped {
+			t.Error("a part that cannot be removed does not halt the node")
+		}
+		b.engine = f.Engine
+		b.holds(entries(27, 28, 4), large(29, 31, 4))
+	})
+}
+
 // asked is an engine that tests how its room is asked for.
 type asked struct {
 	Engine
