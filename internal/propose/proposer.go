@@ -37,9 +37,11 @@ type Proposer struct {
 	mu      sync.Mutex
 	term    *Term // nil: not leading
 	batches []*Batch
-	bytes   int  // of batches
-	passed  bool // the last entry had no room for calls of this node: they come first
-	flight  int  // entries
+	bytes   int            // of batches
+	passed  bool           // the last entry had no room for calls of this node: they come first
+	flight  int            // entries
+	flying  int            // bytes of the operations in them
+	refused []refusedBatch // to be told
 	// entering is the entry of them that is not in the log yet; nil: all are.
 	entering *entryBatch
 	held     int // by Hold
@@ -152,13 +154,20 @@ func (p *Proposer) step() bool {
 		return false
 	}
 	out := p.gatherLocked(t)
+	if out != nil {
+		p.flight++
+		p.flying += out.bytes
+		p.entering = out
+	}
+	refused := p.refused
+	p.refused = nil
+	p.mu.Unlock()
+	for _, r := range refused {
+		r.Done(nil, Definite(r.why))
+	}
 	if out == nil {
-		p.mu.Unlock()
 		return false
 	}
-	p.flight++
-	p.entering = out
-	p.mu.Unlock()
 	p.propose(t, out)
 	return true
 }
@@ -216,6 +225,7 @@ func (p *Proposer) settle(t *Term, out *entryBatch, outs []fsm.Outcome, f *Failu
 	}
 	p.mu.Lock()
 	p.flight--
+	p.flying -= out.bytes
 	if p.entering == out {
 		p.entering = nil // it is not in the log, and the term is over
 	}
