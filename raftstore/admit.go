@@ -57,6 +57,25 @@ func (n *Node) admit(m peer.Meeting) error {
 	return nil
 }
 
+// begin judges a node that has opened a connection for Raft's messages, before Raft gets one of them.
+func (n *Node) begin(ctx context.Context, m peer.Meeting) error {
+	// Raft may run since the node was admitted. What the detector notes counts as what this node had.
+	if err := n.policy.Recheck(m.Remote); err != nil {
+		return err
+	}
+	return n.detector.Begin(ctx, m)
+}
+
+// recheck judges this node, and those that were admitted before Raft ran, as soon as Raft runs, and so before this
+// node may stand for election: what an older copy of a node that was alone appends would count as newer than what the
+// others have.
+func (n *Node) recheck() error {
+	n.net.Cut(func(remote peer.Facts, p peer.Purpose) bool {
+		return p != peer.Probe && n.policy.Recheck(remote) != nil
+	})
+	return n.data.CheckCopy(n.raft.Latest().Servers)
+}
+
 // connected is told that requests to another node get through now.
 func (n *Node) connected(string) {
 	n.writes.forwarder.Wake()

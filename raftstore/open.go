@@ -124,7 +124,7 @@ func (n *Node) wire() {
 		Listener: n.cfg.Peers.Listener, Advertise: n.cfg.Peers.Advertise,
 		Self: n.facts, Admit: n.admit, Refused: n.policy.Rejected, Connected: n.connected,
 		Say:      func(m peer.Meeting) []byte { return n.detector.Say(m) },
-		Begin:    func(ctx context.Context, m peer.Meeting) error { return n.detector.Begin(ctx, m) },
+		Begin:    n.begin,
 		Serve:    func(ctx context.Context, r peer.Request) ([]byte, error) { return n.answers.Serve(ctx, r) },
 		Ordered:  func(r peer.Request, reply func([]byte, error)) { n.answers.Ordered(r, reply) },
 		Transfer: func(ctx context.Context, c net.Conn, to peer.Facts) { n.repairer.Send(ctx, c, to.NodeID) },

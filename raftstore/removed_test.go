@@ -7,11 +7,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/hashicorp/raft"
+
 	"github.com/turnlog/turnlog/internal/datadir"
 	"github.com/turnlog/turnlog/internal/peer"
+	"github.com/turnlog/turnlog/internal/raftlog"
+	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -91,6 +96,44 @@ func TestMemberThatLagsStopsNoNode(t *testing.T) {
 // A node that began alone is put back from a copy of that time. The members that it does not
 // know go on; it stops.
 func TestOldCopyOfALoneNode(t *testing.T) {
+	c, copied := oldCopyOfALoneNode(t)
+	c.stopsAsOlderCopy(c.run(copied))
+}
+
+// The same if the members connect before the copy's Raft has read who is a member, and tell how far they have seen the
+// node: they do not connect again, and would not be ahead of what the node then knows that it had.
+func TestOldCopyOfALoneNodeThatIsHeardBeforeItsRaftRuns(t *testing.T) {
+	var starts atomic.Pointer[Node]
+	var end atomic.Uint64
+	c, copied := oldCopyOfALoneNode(t, func(cfg *Config) {
+		cfg.Log.wrap = func(e raftlog.Engine) raftlog.Engine { return holdsStart{e, &starts, &end} }
+	})
+	end.Store(c.leader().data.Log.LastDurable())
+	starts.Store(copied)
+	c.stopsAsOlderCopy(c.run(copied))
+}
+
+// holdsStart keeps a node's Raft from reading the log until another node has told that it has seen the node with as
+// much as the others have.
+type holdsStart struct {
+	raftlog.Engine
+	node *atomic.Pointer[Node]
+	end  *atomic.Uint64 // of their logs
+}
+
+func (h holdsStart) Get(index uint64, l *raft.Log) error {
+	if n := h.node.Load(); n != nil && signal.Closed(n.checked) {
+		for end := time.Now().Add(hang); n.data.Mark.Position().Index < h.end.Load() && time.Now().Before(end); {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	return h.Engine.Get(index, l)
+}
+
+// oldCopyOfALoneNode returns a cluster of n2 and n3, and n1, which runs not yet, with a directory from when it was
+// alone.
+func oldCopyOfALoneNode(t *testing.T, options ...func(*Config)) (*cluster, *Node) {
+	t.Helper()
 	c := newCluster(t, 1)
 	c.recordedAll()
 	put(t, c.leader(), "s", "x")
@@ -106,18 +149,27 @@ func TestOldCopyOfALoneNode(t *testing.T) {
 		c.leadBy(id)
 		put(t, c.leader(), "s", "y")
 	}
+	eventuallyTrue(t, "the leader has seen all of n1", func() bool {
+		l := c.leader()
+		return l.id != "n1" && l.seen.Last("n1").Index == l.data.Log.LastDurable()
+	})
 	c.stop("n1")
 	restore(t, aside, dir)
-	n1 := c.start("n1", func(cfg *Config) { cfg.InitialCluster = alone })
+	return c, c.open("n1", append(options, func(cfg *Config) { cfg.InitialCluster = alone })...)
+}
+
+// stopsAsOlderCopy checks that n1 ends, and n2 and n3 go on.
+func (c *cluster) stopsAsOlderCopy(n1 *running) {
+	c.t.Helper()
 	if err := c.ended(n1); err == nil || errors.Is(err, ErrRemoved) || !strings.Contains(err.Error(), "older copy") ||
 		!strings.Contains(err.Error(), datadir.Reseed) {
-		t.Errorf("the copy ends with: %v", err)
+		c.t.Errorf("the copy ends with: %v", err)
 	}
 	c.stillRuns("n2")
 	c.stillRuns("n3")
-	put(t, c.leader(), "s", "z")
-	if got := texts(t, c.leader(), "s", turn.Linearizable); len(got) != 6 {
-		t.Errorf("the others have %d messages", len(got))
+	put(c.t, c.leader(), "s", "z")
+	if got := texts(c.t, c.leader(), "s", turn.Linearizable); len(got) != 6 {
+		c.t.Errorf("the others have %d messages", len(got))
 	}
 }
 

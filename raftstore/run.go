@@ -138,9 +138,12 @@ func (n *Node) start(ctx, life context.Context) error {
 		return false
 	}))
 	n.data.Snapshots.Follow(r.AppliedIndex)
+	n.raft.Store(r)
+	if err := n.recheck(); err != nil {
+		return err
+	}
 	// Not before Raft has read its log, which can take longer than the others are asked.
 	n.ballot.Ask(n.cfg.Consensus.askTime())
-	n.raft.Store(r)
 	n.signals.roleChanged.Notify()
 	return nil
 }

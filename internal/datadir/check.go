@@ -160,6 +160,18 @@ func (d *Dir) CheckHelp(servers []raft.Server) error {
 		"was put back. Put a whole and newer copy of the data directory in its place%s", lost, advice)
 }
 
+// CheckCopy fails if an older copy of this node's data was put back that knows no other member, though others know
+// this one. A node that is alone leads without asking, so that none of what it acknowledged may be in their logs.
+func (d *Dir) CheckCopy(servers []raft.Server) error {
+	lost, missing := d.Mark.Lost()
+	if !missing || !lost.Restored || len(servers) != 1 || string(servers[0].ID) != d.cfg.NodeID {
+		return nil
+	}
+	return fmt.Errorf("this node is the only member that it knows, but other nodes of its cluster have seen %v of it: "+
+		"an older copy of this node's data was put back, and what it acknowledged since then is not in it; %s", lost.Had,
+		Reseed)
+}
+
 // otherVoter reports whether one of the servers is a voter beside this node.
 func (d *Dir) otherVoter(servers []raft.Server) bool {
 	return slices.ContainsFunc(servers, func(s raft.Server) bool {

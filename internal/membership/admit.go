@@ -46,6 +46,16 @@ func (p *Policy) Admit(m peer.Meeting) error {
 	return nil // not a nil *peer.Refusal
 }
 
+// Recheck judges a node that was admitted, and is not one that probes, as Admit would now. Before Raft ran, this node
+// did not know that it is the only voter. It returns why this node stops, nil if it does not.
+func (p *Policy) Recheck(r peer.Facts) error {
+	err := p.overtaken(r)
+	if err != nil {
+		p.cfg.Fail(err)
+	}
+	return err
+}
+
 // admitLevel refuses a node whose version does not know the cluster's level: it could
 // not read what the others write.
 func (p *Policy) admitLevel(r peer.Facts) *peer.Refusal {
