@@ -126,7 +126,7 @@ type answers []*answer
 func (heard answers) best(most requests.Harm) (target membership.Server, ok bool) {
 	var best requests.Status
 	for _, a := range heard {
-		if a.Harm() <= most && a.Role != requests.RoleRecovering && (!ok || a.LeadsBetter(best)) {
+		if a.Harm() <= most && !a.Lacks() && (!ok || a.LeadsBetter(best)) {
 			target, ok, best = a.Server, true, a.Status
 		}
 	}

@@ -48,11 +48,11 @@ func (c repairCluster) HandOver(ctx context.Context) {
 	if _, better := (transfer{n}).targetWithin(ctx, own-1); !better {
 		return // writes would wait for nothing
 	}
-	ctx, cancel := context.WithTimeout(ctx, handOverTime)
+	orderly, cancel := context.WithTimeout(ctx, handOverTime)
 	defer cancel()
-	err := n.TransferLeadership(ctx)
+	err := n.TransferLeadership(orderly)
 	if err != nil {
-		err = transfer{n}.force(context.WithoutCancel(ctx))
+		err = transfer{n}.force(ctx)
 	}
 	if err != nil {
 		n.log.Warn("this node leads with a damaged state, and cannot transfer leadership", "error", err)

@@ -47,6 +47,7 @@ func (n *Node) status() requests.Status {
 		s.Members = append(s.Members, m.ID)
 	}
 	s.HashIndex, s.Hash = n.data.State.StateHash()
+	_, s.Missing = n.data.Mark.Lost()
 	damage, halted := n.data.State.Damage()
 	s.Damaged, s.Halted = damage != nil, damage != nil && halted
 	if r := n.raft.Load(); r != nil {

@@ -243,6 +243,10 @@ func TestTimeGoesOnWithoutSpace(t *testing.T) {
 		c.reports = map[string]Report{"n2": short, "n3": short}
 		decide(30, 1)
 		decide(30, 2)
+		c.reports = map[string]Report{"n2": {Short: true, LogFull: true}, "n3": {Short: true, LogFull: true}}
+		decide(60, 2) // no entry more finds room
+		c.reports = map[string]Report{"n2": short, "n3": short}
+		decide(1, 3)
 	})
 }
 

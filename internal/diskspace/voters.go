@@ -65,9 +65,9 @@ func (v *voterSpace) decide(ctx context.Context) {
 }
 
 // moveTime advances cluster time while writes are rejected: deleted data is removed from
-// the disks only when its deadline has passed.
+// the disks only when its deadline has passed. Where a log has no room even for what frees space, it has none for that.
 func (v *voterSpace) moveTime(ctx context.Context) {
-	if v.Refusal() == nil || time.Now().Before(v.tick) {
+	if v.Refusal() == nil || v.Exhausted() || time.Now().Before(v.tick) {
 		return
 	}
 	v.tick = time.Now().Add(moveTimeEvery)

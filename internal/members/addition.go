@@ -1,6 +1,7 @@
 package members
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -133,6 +134,7 @@ func (mc *Changes) untilCaughtUp(ctx context.Context, t *propose.Term, id string
 			return turn.Errorf(turn.NotFound, "node %s was removed before it had caught up", id)
 		}
 		st, err := mc.cfg.Status(ctx, id)
+		silent := err
 		if err == nil && mc.cfg.Data.Recorded(id) == "" {
 			_, err = mc.cfg.Propose(ctx, t, &codec.Member{ID: id, Incarnation: st.Incarnation,
 				RESPAddr: st.RESPAddr, HTTPAddr: st.HTTPAddr, Learner: mc.tellsLearners()})
@@ -144,14 +146,14 @@ func (mc *Changes) untilCaughtUp(ctx context.Context, t *propose.Term, id string
 		if !t.Holds() || t.Ended() {
 			return errTermEnded
 		}
-		if err == nil {
+		if silent == nil {
 			heard = time.Now()
 		} else if time.Since(heard) > mc.cfg.LeaderWait {
-			return fmt.Errorf("it has not answered for %v (%w)", mc.cfg.LeaderWait, err)
+			return fmt.Errorf("it has not answered for %v (%w)", mc.cfg.LeaderWait, silent)
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("it has not caught up (%w)", ctx.Err())
+			return fmt.Errorf("it has not caught up (%w)", cmp.Or(err, ctx.Err()))
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

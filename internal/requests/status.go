@@ -29,6 +29,7 @@ type Status struct {
 	NoLog       bool   `json:"no_log,omitempty"`   // its log has room for a few more entries only
 	Damaged     bool   `json:"damaged,omitempty"`  // its state, and not repaired yet
 	Halted      bool   `json:"halted,omitempty"`   // for damage: it serves nothing
+	Missing     bool   `json:"missing,omitempty"`  // its log has lost entries; an older voter tells by RoleRecovering
 	Wall        int64  `json:"wall,omitempty"`     // what the wall clock shows, Unix milliseconds
 	Time        int64  `json:"time,omitempty"`     // cluster time of the state, Unix milliseconds
 	Free        uint64 `json:"free,omitempty"`     // bytes of its disk
@@ -100,7 +101,7 @@ func (s *Status) Problems() (list []string) {
 	case s.Damaged:
 		list = append(list, "its state is damaged, and is being repaired")
 	}
-	if s.Role == RoleRecovering {
+	if s.Lacks() {
 		list = append(list, "its log has lost entries, and no leader has sent them again yet")
 	}
 	return list
@@ -114,8 +115,14 @@ func (s *Status) AllowedLevel() turn.ClusterLevel {
 	return s.KnownLevel
 }
 
+// Lacks reports whether the node's log has lost entries that no leader has sent again yet.
+func (s Status) Lacks() bool { return s.Missing || s.Role == RoleRecovering }
+
 // Commits reports whether a voter takes entries and has all that it acknowledged.
 func (s Status) Commits() bool {
+	if s.Lacks() {
+		return false
+	}
 	switch s.Role {
 	case "leader", "follower", "candidate", "learner": // a voter that was a learner may not know yet
 		return true
