@@ -21,7 +21,7 @@ func TestStaleReadAtANodeThatIsNoMember(t *testing.T) {
 	eventuallyTrue(t, "it runs", func() bool { return n4.raft.Load() != nil })
 	began := time.Now()
 	res, err := stale()
-	if turn.KindOf(err) != turn.Unavailable || !strings.Contains(err.Error(), "not a member") {
+	if turn.KindOf(err) != turn.Unavailable || !strings.Contains(err.Error(), "no longer, a member") {
 		t.Errorf("a node that is no member reads %+v, %v", res, err)
 	}
 	if took := time.Since(began); took > hang/2 {

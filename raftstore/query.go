@@ -45,7 +45,7 @@ func (c readCluster) Member() (configured, recorded bool) {
 	n := c.node
 	recorded = n.data.Recorded(n.id) == n.data.Identity.Get().Incarnation
 	if n.raft.Load() == nil { // the configuration is not known yet
-		return recorded, recorded
+		return true, recorded
 	}
 	_, configured = n.raft.Configuration().Find(n.id)
 	return configured, recorded

@@ -21,8 +21,8 @@ type Cluster interface {
 	Voters() (others []string, self bool)
 	// Others returns the other members of the latest configuration.
 	Others() []string
-	// Member reports whether this node is a member by the latest configuration, and whether its state records it
-	// as one.
+	// Member reports whether this node is a member by the latest configuration, if it is known yet, and whether its
+	// state records it as one.
 	Member() (configured, recorded bool)
 	// Alone reports whether this node is the only member.
 	Alone() bool

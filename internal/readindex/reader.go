@@ -146,11 +146,12 @@ func (r *Reader) query(d *deadline, q turn.Query, c turn.Consistency) (turn.Resu
 func (r *Reader) member() (recorded bool, err error) {
 	configured, recorded := r.cluster.Member()
 	leader, _ := r.cluster.Leader()
+	_, halted := r.state.Damage() // a damaged state that was put aside records no node, and is replaced
 	switch {
 	case !configured:
 		return false, turn.Errorf(turn.Unavailable, "node %s is not, or no longer, a member of the cluster, and does not "+
 			"answer from its own state: ask another node", r.self)
-	case !recorded && leader == "":
+	case !recorded && leader == "" && !halted:
 		return false, turn.Errorf(turn.Unavailable, "node %s has no state yet in which it is a member of the cluster, and "+
 			"knows no leader: ask another node, or try again", r.self)
 	}

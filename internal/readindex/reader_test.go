@@ -143,6 +143,15 @@ func TestStaleReadsAreMembers(t *testing.T) {
 			})
 		})
 	}
+	synctest.Test(t, func(t *testing.T) { // a state that was put aside records no node; a leader may be elected soon
+		f := follower{voters: threeVoters(), halted: true}
+		f.newcomer = true
+		began := time.Now()
+		_, err := f.start(t).Query(t.Context(), anyQuery, turn.Consistency{Level: turn.Stale})
+		if turn.KindOf(err) != turn.Unavailable || time.Since(began) != time.Second {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
 }
 
 // Why a query fails is told, whichever node answers it at whatever level.
