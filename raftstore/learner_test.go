@@ -174,6 +174,28 @@ func TestLearnerThatIsDownIsNotWaitedForWithoutEnd(t *testing.T) {
 	c.hasRole("n4", true)
 }
 
+// A learner that was removed while it did not run is told so when it starts, and how to join again.
+func TestRemovedLearnerIsToldHowToJoinAgain(t *testing.T) {
+	c := newCluster(t, 3)
+	c.ready()
+	c.addrs["n4"] = freeAddr(t)
+	n4 := c.start("n4", func(cfg *Config) { cfg.Join = true })
+	c.change(func(leader *running) error { return leader.members.AddLearner(t.Context(), "n4", c.addrs["n4"]) })
+	eventuallyTrue(t, "it is recorded, and knows the cluster", func() bool {
+		return n4.data.Recorded("n4") != "" && n4.data.Identity.Get().ClusterID != ""
+	})
+	c.kill("n4") // its state may not be flushed
+	c.change(func(leader *running) error { return leader.members.RemoveNode(t.Context(), "n4") })
+	n4 = c.start("n4", func(cfg *Config) { cfg.Join = true })
+	if err := c.ended(n4); !errors.Is(err, ErrRemoved) || !strings.Contains(err.Error(), "empty data directory") {
+		t.Fatalf("it ends with: %v", err)
+	}
+	c.wipe("n4")
+	c.start("n4", func(cfg *Config) { cfg.Join = true })
+	c.change(func(leader *running) error { return leader.members.AddLearner(t.Context(), "n4", c.addrs["n4"]) })
+	c.hasRole("n4", false)
+}
+
 // A learner that is told to stand for election does not: it would depose the leader that there is.
 func TestLearnerDoesNotStand(t *testing.T) {
 	c := newCluster(t, 3)

@@ -10,7 +10,8 @@ import (
 )
 
 // ErrRemoved ends Run on a node that is no longer a member of its cluster.
-var ErrRemoved = errors.New("this node was removed from the cluster")
+var ErrRemoved = errors.New("this node was removed from the cluster; to add it again, start it with an empty data " +
+	"directory and --join, then run `turnlog cluster join`")
 
 // watchMembers keeps on disk what admission depends on, as it becomes known: the
 // cluster's id, the members' incarnations, and the level, so that an older version

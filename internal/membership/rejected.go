@@ -23,7 +23,8 @@ func (p *Policy) Rejected(m peer.Meeting, r *peer.Refusal) {
 		p.cfg.Fail(fmt.Errorf("node %s rejected this node: %s", m.Remote.NodeID, r.Reason))
 		return
 	}
-	if r.Code == peer.RefusedMember && self.ClusterID != "" && same && p.RemovedBy(m.Remote.Progress) {
+	if r.Code == peer.RefusedMember && self.ClusterID != "" && same &&
+		(p.RemovedBy(m.Remote.Progress) || p.removedBeyondLog(m.Remote.Progress)) {
 		p.cfg.Fail(p.cfg.Removed)
 		return
 	}
@@ -36,4 +37,14 @@ func (p *Policy) Rejected(m peer.Meeting, r *peer.Refusal) {
 func (p *Policy) RemovedBy(applied uint64) bool {
 	self := p.cfg.Identity()
 	return p.cfg.Cluster.Recorded(self.NodeID) == self.Incarnation && applied > p.cfg.Cluster.Applied()
+}
+
+// removedBeyondLog reports whether a node that rejects this one, as of the log entry applied, knows of its removal,
+// although this one's state does not tell that it was added: after a start that is so until a leader says how much is
+// committed, which none says to a node that was removed. The log tells that it was added, and the other node has
+// applied more than all of that.
+func (p *Policy) removedBeyondLog(applied uint64) bool {
+	self := p.cfg.Identity()
+	_, added := p.cfg.Cluster.Configuration().Find(self.NodeID)
+	return added && p.cfg.Cluster.Recorded(self.NodeID) == "" && applied > p.cfg.Cluster.LogEnd().Index
 }

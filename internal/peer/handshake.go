@@ -127,12 +127,13 @@ func (n *Network) firstHello(c *tracked) (proven string, hello message, err erro
 	case err != nil:
 		errors.As(err, &r) // another version
 	case hello.protocol == secretProof && secret == nil:
-		r = &Refusal{RefusedCredential, "this node has no cluster secret"}
+		r = &Refusal{RefusedCredential, "this node has no cluster secret: start it with --cluster-secret-file"}
 	case hello.protocol == secretProof:
 		proven, err = secret.admit(c, hello, n.cfg.Self().NodeID)
 		errors.As(err, &r)
 	case secret != nil && !secret.Optional:
-		r = &Refusal{RefusedCredential, "this node asks for a proof of the cluster secret"}
+		r = &Refusal{RefusedCredential, "this node asks for a proof of the cluster secret: start the other one with " +
+			"--cluster-secret-file and a copy of this node's file"}
 	}
 	if r != nil {
 		n.turnAway(c, r)

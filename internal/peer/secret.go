@@ -80,7 +80,8 @@ func (s *Secret) proves(p []byte, role byte, dialer, acceptor party) bool {
 }
 
 // errNoSecret: the other side does not know how to prove a secret, or has none.
-var errNoSecret = errors.New("peer: the node that answers has no cluster secret")
+var errNoSecret = errors.New("peer: the node that answers has no cluster secret: start it with --cluster-secret-file " +
+	"and a copy of this node's file")
 
 // meet is the dialer's side of the proof. It returns the id of the node that answers.
 func (s *Secret) meet(c io.ReadWriter, self string) (id string, err error) {
@@ -104,7 +105,8 @@ func (s *Secret) meet(c io.ReadWriter, self string) (id string, err error) {
 	}
 	if !s.proves(p, roleAcceptor, dialer, acceptor) {
 		return "", &Refusal{RefusedCredential,
-			fmt.Sprintf("what answers as node %s does not know the cluster secret of this node", acceptor.id)}
+			fmt.Sprintf("what answers as node %s does not know the cluster secret of this node: both need the same file "+
+				"(--cluster-secret-file)", acceptor.id)}
 	}
 	return acceptor.id, message{secretProof, proofOfDialer, proof(s.Keys[0], roleDialer, dialer, acceptor)}.write(c)
 }
@@ -127,7 +129,8 @@ func (s *Secret) admit(c io.ReadWriter, first message, self string) (id string, 
 	}
 	if m.protocol != secretProof || m.code != proofOfDialer || !s.proves(m.body, roleDialer, dialer, acceptor) {
 		return "", &Refusal{RefusedCredential,
-			"the cluster secret of the node that dialed is not one of those of this node"}
+			"the cluster secret of the node that dialed is not one of those of this node: both need the same file " +
+				"(--cluster-secret-file)"}
 	}
 	return dialer.id, nil
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -64,6 +65,8 @@ func TestSecret(t *testing.T) {
 			} else if err != nil && !errors.Is(err, errNoSecret) &&
 				(!errors.As(err, &r) || r.Code != RefusedCredential) {
 				t.Errorf("probe: refused with %v", err)
+			} else if err != nil && !strings.Contains(err.Error(), "--cluster-secret-file") {
+				t.Errorf("what to do is not said: %v", err)
 			}
 			s, err := a.Streams().Dial(b.addr, time.Second)
 			if (err == nil) != test.meets {
