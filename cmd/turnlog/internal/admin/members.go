@@ -68,12 +68,12 @@ func clusterRemoveCommand(a *cli.App) *cobra.Command {
 		Short: "Remove a member; its node stops by itself",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return withLeader(a, func(ctx context.Context, _ *client.Client, leader turn.Node) error {
-				if err := admin(a, ctx, leader.HTTPAddr, "DELETE", "/v1/cluster/nodes?id="+url.QueryEscape(args[0]),
-					nil,
-					nil); err != nil {
+			return withLeader(a, func(ctx context.Context, c *client.Client, leader turn.Node) error {
+				before, _ := c.Cluster(ctx) // for the warning alone
+				if err := removeMember(a, ctx, leader, args[0]); err != nil {
 					return err
 				}
+				warnOfFewVoters(a, before, args[0], false)
 				return done(a, "%s is no longer a member", args[0])
 			})
 		},
