@@ -12,7 +12,7 @@ func spaceMutants() []mutation.Mutant {
 			Edits:    []mutation.Edit{{In: "(*Watcher).Check", Old: "less(room, c.Log.Wanted())", New: "room"}},
 			Catchers: []mutation.Catcher{{Test: "TestReserve", Runs: 1}}},
 		{Name: "flight-takes-no-room", About: "a leader proposes what the log has no room for beside what is in flight",
-			Edits: []mutation.Edit{{In: "(*Proposer).takeBatchesLocked", Old: "p.flying+out.bytes+b.Bytes",
+			Edits: []mutation.Edit{{In: "(*Proposer).Offer", Old: "p.flying+p.bytes+b.Bytes",
 				New: "b.Bytes"}},
 			Catchers: []mutation.Catcher{{Test: "TestEntriesInFlightShareTheRoom", Runs: 1}}},
 		{Name: "grown-unasked", About: "the log does not ask for the space of a segment",

@@ -3,7 +3,6 @@ package propose
 import (
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/codec"
-	"github.com/turnlog/turnlog/turn"
 )
 
 // entryBatch is the content of an entry.
@@ -37,15 +36,8 @@ func (p *Proposer) gatherLocked(t *Term) *entryBatch {
 	return &out
 }
 
-// refusedBatch is a batch that is not proposed, and why.
-type refusedBatch struct {
-	*Batch
-	why *turn.Error
-}
-
 // takeBatchesLocked takes batches, in their order. The first one of an entry has room, whatever
-// its size. One for which the log has no room beside what is in flight is refused: there was room when it was offered,
-// but others came first.
+// its size.
 func (p *Proposer) takeBatchesLocked(out *entryBatch) {
 	room := p.bounds.EntryBytes
 	if out.local == nil && p.calls.pending() > 0 {
@@ -65,12 +57,6 @@ func (p *Proposer) takeBatchesLocked(out *entryBatch) {
 		p.batches[0] = nil
 		p.batches = p.batches[1:]
 		p.bytes -= b.Bytes
-		if !b.internal {
-			if why := rejectsAny(p.space, b.Commands, p.flying+out.bytes+b.Bytes); why != nil {
-				p.refused = append(p.refused, refusedBatch{b, why})
-				continue
-			}
-		}
 		out.bytes += b.Bytes
 		out.weight += b.Weight
 		out.batches = append(out.batches, b)
@@ -90,7 +76,7 @@ func (p *Proposer) takeLocal(t *Term, out *entryBatch) {
 		if b == nil {
 			return
 		}
-		why := p.space.RefusalOf(p.flying + out.bytes + b.bytes)
+		why := p.space.RefusalOf(p.flying + p.bytes + out.bytes + b.bytes)
 		if rejected := split(b, why, p.space); rejected != nil {
 			p.calls.refused(rejected, why, true)
 		}

@@ -37,11 +37,10 @@ type Proposer struct {
 	mu      sync.Mutex
 	term    *Term // nil: not leading
 	batches []*Batch
-	bytes   int            // of batches
-	passed  bool           // the last entry had no room for calls of this node: they come first
-	flight  int            // entries
-	flying  int            // bytes of the operations in them
-	refused []refusedBatch // to be told
+	bytes   int  // of batches
+	passed  bool // the last entry had no room for calls of this node: they come first
+	flight  int  // entries
+	flying  int  // bytes of the operations in them
 	// entering is the entry of them that is not in the log yet; nil: all are.
 	entering *entryBatch
 	held     int // by Hold
@@ -109,13 +108,14 @@ func (p *Proposer) Current() *Term {
 // returns which that is. If it returns a failure, which is always a definite one,
 // Batch.Done will not be called.
 func (p *Proposer) Offer(b *Batch, t *Term) (*Term, *Failure) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if !b.internal {
-		if why := rejectsAny(p.space, b.Commands, b.Bytes); why != nil {
+		// Not when it is taken: those that were offered behind it would overtake it.
+		if why := rejectsAny(p.space, b.Commands, p.flying+p.bytes+b.Bytes); why != nil {
 			return nil, &Failure{true, why}
 		}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if p.term == nil || t != nil && t != p.term {
 		return nil, NotLeader()
 	}
@@ -159,12 +159,7 @@ func (p *Proposer) step() bool {
 		p.flying += out.bytes
 		p.entering = out
 	}
-	refused := p.refused
-	p.refused = nil
 	p.mu.Unlock()
-	for _, r := range refused {
-		r.Done(nil, Definite(r.why))
-	}
 	if out == nil {
 		return false
 	}

@@ -1,7 +1,6 @@
 package propose
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/turnlog/turnlog/fsm"
@@ -24,44 +23,38 @@ func (r roomFor) RefusalOf(bytes int) *turn.Error {
 
 func (roomFor) Admits(codec.Command) bool { return false }
 
-// What has room one by one need not have it together. What has none is refused by itself: an entry for which the log
-// has no room would end the term.
+// What has room one by one need not have it together. What has none beside what waits and what is in flight is refused
+// when it is offered: an entry for which the log has no room would end the term.
 func TestEntriesInFlightShareTheRoom(t *testing.T) {
 	log := &slowLog{released: make(chan struct{})}
 	defer close(log.released)
 	c := newCallTable(t)
 	p := leads(t, log, c.Calls)
 	p.space = roomFor{bytes: len("epoch") + 100}
-	p.bounds.EntryBytes, p.bounds.MaxBytes, p.bounds.Depth = 50, 1000, 10
-	var refused []int
-	offer := func(n int, internal bool) {
+	p.bounds.MaxBytes = 1000
+	offer := func(n int, internal, ok bool) {
 		t.Helper()
-		b := &Batch{Commands: commands(1), Bytes: n, internal: internal, Done: func(_ []fsm.Outcome, f *Failure) {
-			if f != nil && f.Definite && f.Err.Kind == turn.ReadOnly { // else the log was released, at the end
-				refused = append(refused, n)
-			}
-		}}
-		if _, f := p.Offer(b, nil); f != nil {
-			t.Fatalf("a batch of %d bytes is refused although there is room: %v", n, f)
+		b := &Batch{Commands: commands(1), Bytes: n, internal: internal, Done: func([]fsm.Outcome, *Failure) {}}
+		if _, f := p.Offer(b, nil); (f == nil) != ok || f != nil && (!f.Definite || f.Err.Kind != turn.ReadOnly) {
+			t.Errorf("a batch of %d bytes beside %d that wait and %d in flight: %v", n, p.bytes, p.flying, f)
 		}
 	}
-	for _, n := range []int{60, 61, 20, 21} {
-		offer(n, false)
+	offer(60, false, true)
+	offer(41, false, false)
+	if !p.step() {
+		t.Fatal("nothing is proposed")
 	}
-	offer(30, true) // the leader's own
-	for p.step() {
-		p.Placed()
+	p.Placed()
+	offer(41, false, false)
+	offer(20, false, true)
+	calls := c.add(1) // of 8 bytes
+	offer(21, false, false)
+	offer(13, true, true) // the leader's own
+	if !p.step() || c.pending() > 0 {
+		t.Fatal("the batches are not proposed, or the call waits")
 	}
-	calls := c.add(1)
-	if p.step() {
-		t.Error("a call is proposed for which there is no room beside what is in flight")
-	}
-	c.want(calls, int(turn.ReadOnly))
-	if !slices.Equal(refused, []int{61, 21}) || len(log.entries) != 3 || p.bytes != 0 {
-		t.Errorf("refused are batches of %v bytes; there are %d entries, and %d bytes wait", refused, len(log.entries),
-			p.bytes)
-	}
-	if p.Current() == nil {
-		t.Error("the term has ended")
+	c.want(calls, int(turn.ReadOnly)) // behind 20 and 13 there is room for 7
+	if p.flying != len("epoch")+93 || p.bytes != 0 || p.Current() == nil {
+		t.Errorf("%d bytes are in flight, %d wait; the term is over: %v", p.flying, p.bytes, p.Current() == nil)
 	}
 }
