@@ -3,6 +3,8 @@ package turn
 import (
 	"math"
 	"slices"
+
+	"github.com/turnlog/turnlog/internal/toolcalls"
 )
 
 // Budget bounds the messages of one answer. A field of zero or less sets no
@@ -82,7 +84,7 @@ type cutter struct {
 	start  int              // no link of an earlier position is of interest
 	far    []int            // far[i] is the position of the farthest give that start+i needs; start+i if none
 	wants  []int            // wants[i] counts the needs of start+i that no give has met yet
-	open   map[string][]int // tool id → positions of the needs in wants
+	open   map[uint64][]int // tool id → positions of the needs in wants
 }
 
 // fill reads until b is exceeded. It returns the number of messages that fit,
@@ -109,7 +111,7 @@ func (c *cutter) fill(b Budget) (fit int, whole bool) {
 func (c *cutter) settle(fit int) int {
 	c.start = max(0, fit-2*ToolReach)
 	c.linked = c.start
-	c.open = make(map[string][]int)
+	c.open = make(map[uint64][]int)
 	for k := fit; k > max(0, fit-ToolReach); k-- {
 		if c.clean(k) {
 			return k
@@ -169,18 +171,18 @@ func (c *cutter) more() bool {
 }
 
 // link searches the next message for tool ids and meets the needs that it can.
-// A message's own calls and results meet each other first.
+// A message's own calls and results have met each other.
 func (c *cutter) link() {
 	at := c.linked
 	c.linked++
 	c.far = append(c.far, at)
 	c.wants = append(c.wants, 0)
-	calls, results := toolIDs(c.seen[at].Data)
-	needs, gives := calls, results
+	ids := toolcalls.Of(c.seen[at].Data)
+	needs, gives := ids.Calls, ids.Results
 	if c.newest {
-		needs, gives = results, calls
+		needs, gives = gives, needs
 	}
-	for id := range gives {
+	for _, id := range gives {
 		for _, need := range c.open[id] {
 			c.wants[need-c.start]--
 			if at-need <= ToolReach {
@@ -189,10 +191,8 @@ func (c *cutter) link() {
 		}
 		delete(c.open, id)
 	}
-	for id := range needs {
-		if _, met := gives[id]; !met {
-			c.wants[at-c.start]++
-			c.open[id] = append(c.open[id], at)
-		}
+	for _, id := range needs {
+		c.wants[at-c.start]++
+		c.open[id] = append(c.open[id], at)
 	}
 }

@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/turnlog/turnlog/internal/toolcalls"
 )
 
 // script makes messages from a word each: "t" plain text, "c:a" a call, "c:a,b"
@@ -27,7 +30,7 @@ func script(words string) []Message {
 			}
 			data = `{"tool_calls":[` + strings.Join(calls, ",") + `]}`
 		case "r":
-			data = toolForms["chat"].result(ids)
+			data = `{"role":"tool","tool_call_id":"` + ids + `","content":"7"}`
 		default:
 			data = `{"content":"hello"}`
 		}
@@ -175,11 +178,11 @@ func modelTake(b Budget, ms []Message, newest bool) (first, last int) {
 	}
 	far := make([]int, n) // the farthest message that must come along
 	for i := range n {
-		needs, own := ids(at(i), newest)
-		for id := range needs {
-			_, met := own[id]
+		needs, _ := ids(at(i), newest)
+		for _, id := range needs {
+			met := false
 			for j := i + 1; !met && j < n && j <= i+ToolReach; j++ {
-				if _, gives := ids(at(j), newest); has(gives, id) {
+				if _, gives := ids(at(j), newest); slices.Contains(gives, id) {
 					far[i], met = max(far[i], j), true
 				}
 			}
@@ -216,15 +219,13 @@ search:
 	return 0, chosen
 }
 
-func ids(m Message, newest bool) (needs, gives idSet) {
-	calls, results := toolIDs(m.Data)
+func ids(m Message, newest bool) (needs, gives []uint64) {
+	x := toolcalls.Of(m.Data)
 	if newest {
-		return results, calls
+		return x.Results, x.Calls
 	}
-	return calls, results
+	return x.Calls, x.Results
 }
-
-func has(s idSet, id string) bool { _, ok := s[id]; return ok }
 
 func TestTakeAgainstModel(t *testing.T) {
 	seed := rand.Uint64()
@@ -303,8 +304,7 @@ func TestTakeOnRealConversations(t *testing.T) {
 		ms := make([]Message, len(s.Messages))
 		for i := range ms {
 			ms[i] = Message{Seq: uint64(i + 1), Data: s.Messages[i]}
-			c, _ := toolIDs(ms[i].Data)
-			calls += len(c)
+			calls += len(toolcalls.Of(ms[i].Data).Calls)
 		}
 		sessions++
 		for n := 1; n < len(ms); n++ {
@@ -319,11 +319,11 @@ func TestTakeOnRealConversations(t *testing.T) {
 
 func checkWhole(t *testing.T, ms []Message, n int) {
 	kept, _ := take(Budget{Messages: n}, ms, true)
-	if _, results := toolIDs(kept[0].Data); len(results) > 0 {
+	if len(toolcalls.Of(kept[0].Data).Results) > 0 {
 		t.Fatalf("the newest %d of %d begin with a result: %s", n, len(ms), kept[0].Data)
 	}
 	kept, _ = take(Budget{Messages: n}, ms, false)
-	if calls, _ := toolIDs(kept[len(kept)-1].Data); len(calls) > 0 && len(kept) < len(ms) {
+	if len(toolcalls.Of(kept[len(kept)-1].Data).Calls) > 0 && len(kept) < len(ms) {
 		t.Fatalf("the oldest %d of %d end with a call: %s", n, len(ms), kept[len(kept)-1].Data)
 	}
 }

@@ -25,7 +25,7 @@ func Of(data []byte) (ids IDs) {
 			*list = append(*list, id)
 		}
 	}
-	Scan(data, func(id []byte, result bool) {
+	scan(data, func(id []byte, result bool) {
 		if ids.More {
 			return
 		}

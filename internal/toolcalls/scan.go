@@ -28,13 +28,11 @@ func Mentioned(data []byte) bool {
 	return false
 }
 
-// Scan calls found with each id of a call, or else of a result, that a payload has, in the order of their
+// scan calls found with each id of a call, or else of a result, that a payload has, in the order of their
 // ends, with repetitions. The ids are parts of data.
-func Scan(data []byte, found func(id []byte, result bool)) {
-	if Mentioned(data) {
-		s := scanner{reader: reader{b: data}, found: found}
-		s.item(true)
-	}
+func scan(data []byte, found func(id []byte, result bool)) {
+	s := scanner{reader: reader{b: data}, found: found}
+	s.item(true)
 }
 
 type scanner struct {

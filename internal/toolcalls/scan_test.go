@@ -10,7 +10,7 @@ import (
 
 func found(data string) string {
 	var all []string
-	Scan([]byte(data), func(id []byte, result bool) {
+	scan([]byte(data), func(id []byte, result bool) {
 		kind := "call "
 		if result {
 			kind = "result "
@@ -63,7 +63,7 @@ func TestScanInConstantMemory(t *testing.T) {
 	deep := `{"tool_use":` + strings.Repeat("[", 1<<18)
 	for _, data := range []string{many, deep, many + deep} {
 		b, n := []byte(data), 0
-		if got := testing.AllocsPerRun(1, func() { Scan(b, func([]byte, bool) { n++ }) }); got > 1 {
+		if got := testing.AllocsPerRun(1, func() { scan(b, func([]byte, bool) { n++ }) }); got > 1 {
 			t.Errorf("%.20s… takes %v allocations", data, got)
 		}
 	}

@@ -1,6 +1,9 @@
-package turn
+package toolcalls
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // The payloads of the recognised forms that call a tool and hold its result.
 var toolForms = map[string]struct {
@@ -40,23 +43,14 @@ var toolForms = map[string]struct {
 	},
 }
 
-func TestToolIDsOfEachForm(t *testing.T) {
+func TestIDsOfEachForm(t *testing.T) {
+	x := []uint64{hash([]byte("x"))}
 	for name, form := range toolForms {
-		calls, results := toolIDs([]byte(form.call("x")))
-		if _, ok := calls["x"]; !ok || len(calls) != 1 || len(results) != 0 {
-			t.Errorf("%s: the call has calls %v, results %v", name, calls, results)
+		if got := Of([]byte(form.call("x"))); !slices.Equal(got.Calls, x) || len(got.Results) != 0 {
+			t.Errorf("%s: the call has %+v", name, got)
 		}
-		calls, results = toolIDs([]byte(form.result("x")))
-		if _, ok := results["x"]; !ok || len(calls) != 0 || len(results) != 1 {
-			t.Errorf("%s: the result has calls %v, results %v", name, calls, results)
-		}
-	}
-	for _, none := range []string{
-		``, `tool_calls`, `{"tool_calls":`, `"tool_use"`, `[{"tool_call_id":"x"}]`, `{"tool_call_id":7}`,
-		`{"content":"no tool_use here","id":"x"}`, `{"type":"message","id":"x","content":["tool_use"]}`, "\xfftool_use",
-	} {
-		if calls, results := toolIDs([]byte(none)); len(calls)+len(results) != 0 {
-			t.Errorf("%q: calls %v, results %v; want none", none, calls, results)
+		if got := Of([]byte(form.result("x"))); !slices.Equal(got.Results, x) || len(got.Calls) != 0 {
+			t.Errorf("%s: the result has %+v", name, got)
 		}
 	}
 }
