@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/turnlog/turnlog/fsm/internal/keyspace"
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -102,6 +103,22 @@ func TestDeadlinesThatMove(t *testing.T) {
 		r.apply(t0 + 100_000)
 		there(1)
 		due("nothing", 0)
+	}
+}
+
+// An entry of the due index from a former session's deadline leaves the present one's as it is.
+func TestFormerDeadlineChangesNothing(t *testing.T) {
+	const t0 = 1 << 41
+	r := newRig(t)
+	in := func(ms int64) turn.Op { return &turn.Expire{Key: sessionA, HasTTL: true, TTL: ms} }
+	r.apply(t0, appendOf(sessionA, "", "x"), in(30), &turn.Delete{Keys: []turn.Key{sessionA}},
+		appendOf(sessionA, "", "y"), in(50), &turn.Expire{Key: sessionA})
+	r.flush()
+	r.apply(t0 + 30)
+	h, err := r.m.keys.Head(layout.JoinKey(sessionA))
+	r.m.keys.EndReading()
+	if err != nil || h == nil || h.Scheduled != t0+50 {
+		t.Errorf("scheduled: %+v, %v", h, err)
 	}
 }
 

@@ -36,6 +36,10 @@ func TestWatch(t *testing.T) {
 		t.Fatal("a deletion: not exactly the watches of the key were told")
 	}
 	stopTwo()
+	r.apply(1, appendOf(turn.Key{Namespace: "0", Name: "other"}, "", "data"))
+	if !got(other) || got(two) {
+		t.Fatal("an append to the only key that is watched: not exactly its watch was told")
+	}
 	stopOther()
 	r.apply(1, appendOf(sessionA, "", "data"))
 	if got(two) || r.m.keys.Watched() {

@@ -9,6 +9,10 @@ import (
 // tailMutants break tails.
 func tailMutants() []mutation.Mutant {
 	return []mutation.Mutant{
+		{Name: "last-watch-unheard", About: "the watch of a key hears nothing once that of another one has ended",
+			Edits: []mutation.Edit{{In: "(*watches).Watch", Old: "w.some.Store(len(w.byKey) > 0)",
+				New: "w.some.Store(len(w.byKey) > 1)"}},
+			Catchers: []mutation.Catcher{{Test: "TestWatch", Runs: 1}}},
 		{Name: "stream-skips", About: "a stream of events leaves out each message after the last one of a page",
 			Edits: []mutation.Edit{{Old: "st.after = m.Seq", New: "st.after = m.Seq + 1"}},
 			Catchers: []mutation.Catcher{{Scenario: "calm", Time: 4 * time.Second, Workloads: "tail",

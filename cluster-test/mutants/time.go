@@ -9,6 +9,9 @@ import (
 // timeMutants break expiry.
 func timeMutants() []mutation.Mutant {
 	return []mutation.Mutant{
+		{Name: "former-deadlines-count", About: "an entry of a former deadline takes the key out of the due index",
+			Edits:    []mutation.Edit{{In: "(*Keys).expireOrReschedule", Old: " || h.Scheduled != deadline", New: ""}},
+			Catchers: []mutation.Catcher{{Test: "TestFormerDeadlineChangesNothing", Runs: 1}}},
 		{Name: "deadlines-overflow", About: "a time to live that leads beyond the highest number leads into the past",
 			Edits: []mutation.Edit{{Old: "if ms > 0 && then < ks.Meta.Clock {",
 				New: "if false {"}},

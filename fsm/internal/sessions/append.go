@@ -147,7 +147,7 @@ func (s *Operations) Duplicate(key string, h *memtable.Head, ms []turn.NewMessag
 		if known == 0 {
 			first = here
 		}
-		contiguous = contiguous && known == i && (known == 0 || here == before.Next())
+		contiguous = contiguous && (known == 0 || here == before.Next())
 		before, revision = here, rec.Revision
 		known++
 	}

@@ -46,7 +46,7 @@ func (s *Operations) fork(o *turn.Fork, r *turn.Result) error {
 
 // copyTo gives an owned head of a new session the messages with seq ≤ at, and the metadata, of another.
 func (s *Operations) copyTo(h, src *memtable.Head, at uint64, rs []layout.Record) {
-	h.Last, h.Meta, h.Low, h.High = at, src.Meta, [2]uint64{1, 1}, [2]uint64{at, at}
+	h.Last, h.Meta, h.Low = at, src.Meta, [2]uint64{1, 1}
 	for _, rec := range rs {
 		s.Tables.Active.Add(h, rec)
 		h.Take(rec.Side, rec.Seq)
