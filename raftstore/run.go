@@ -125,9 +125,11 @@ func (n *Node) start(ctx, life context.Context) error {
 	if err != nil {
 		return fmt.Errorf("start Raft: %w", err)
 	}
-	if err := n.data.CheckHelp(r.GetConfiguration().Configuration().Servers); err != nil {
+	servers := r.GetConfiguration().Configuration().Servers
+	if err := n.data.CheckHelp(servers); err != nil {
 		return errors.Join(err, r.Shutdown().Error())
 	}
+	n.data.NoteAlone(servers)
 	// Observers and notification channels can hold up Raft; a filter that
 	// leaves a token and takes no observation cannot.
 	r.RegisterObserver(raft.NewObserver(nil, false, func(o *raft.Observation) bool {

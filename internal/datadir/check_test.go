@@ -1,6 +1,7 @@
 package datadir
 
 import (
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -46,6 +47,42 @@ func TestOlderCopyThatKnowsNoOtherMember(t *testing.T) {
 	check("an older copy", false)
 	check("an older copy", false, "n2")
 	check("an older copy", false, "n1", "n2")
+}
+
+// What the only voter has in its log is committed, whether or not its state includes it. A leader that wants it
+// replaced is not obeyed: an older copy of the node may have led alone.
+func TestLogOfTheOnlyVoterIsCommitted(t *testing.T) {
+	for name, tt := range map[string]struct {
+		servers []raft.Server
+		stops   bool
+	}{
+		"alone":                 {[]raft.Server{{ID: "n1"}}, true},
+		"beside a learner":      {[]raft.Server{{ID: "n1"}, {ID: "n2", Suffrage: raft.Nonvoter}}, true},
+		"one of two voters":     {[]raft.Server{{ID: "n1"}, {ID: "n2"}}, false},
+		"the other voter's":     {[]raft.Server{{ID: "n2"}, {ID: "n1", Suffrage: raft.Nonvoter}}, false},
+		"no member of anything": {nil, false},
+	} {
+		log := slog.New(slog.DiscardHandler)
+		failure := NewFailure(log)
+		d, err := Open(Config{Path: t.TempDir(), NodeID: "n1", Failure: failure, Logger: log})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		if err := d.Log.StoreLogs([]*raft.Log{{Index: 1, Term: 1}, {Index: 2, Term: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		d.NoteAlone(tt.servers)
+		done := make(chan struct{})
+		go func() { // a halt ends the goroutine
+			defer close(done)
+			_ = d.Log.DeleteRange(2, 2)
+		}()
+		<-done
+		if why := failure.Reason(); errors.Is(why, raftlog.ErrCommittedCut) != tt.stops {
+			t.Errorf("%s: the node stops: %v", name, why)
+		}
+	}
 }
 
 // A version number without a checksum may be damaged, too.

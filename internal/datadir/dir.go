@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/turnlog/turnlog/fsm"
@@ -90,6 +91,7 @@ type Dir struct {
 	Snapshots *snapshot.Store
 
 	keeping keeping
+	alone   atomic.Uint64 // where the log ended at the start of the only voter; 0: there were others
 }
 
 const (

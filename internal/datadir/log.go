@@ -1,6 +1,12 @@
 package datadir
 
-import "github.com/turnlog/turnlog/internal/raftlog"
+import (
+	"slices"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/internal/raftlog"
+)
 
 // openLog opens the log, and what proves that it is whole.
 func (d *Dir) openLog() (err error) {
@@ -39,6 +45,18 @@ func (d *Dir) openLog() (err error) {
 func (d *Dir) known() raftlog.Known {
 	var k raftlog.Known
 	k.Applied.Index, k.Applied.Term = d.State.Applied()
-	k.Commit = d.cfg.Raft.Committed()
+	k.Commit = max(d.cfg.Raft.Committed(), d.alone.Load())
 	return k
+}
+
+// NoteAlone notes that everything in the log is committed if servers, those of its newest configuration, have this
+// node as their only voter: what is durable here is on a majority. It is to be called before Raft takes a leader's
+// messages.
+func (d *Dir) NoteAlone(servers []raft.Server) {
+	voter := slices.ContainsFunc(servers, func(s raft.Server) bool {
+		return s.Suffrage == raft.Voter && string(s.ID) == d.cfg.NodeID
+	})
+	if voter && !d.otherVoter(servers) {
+		d.alone.Store(d.Log.LastDurable())
+	}
 }
