@@ -132,7 +132,7 @@ func TestDemotionThatLeavesNoQuorumIsRefused(t *testing.T) {
 		if !turn.Is(err, turn.Unavailable) {
 			t.Fatalf("the demotion ended with: %v", err)
 		}
-		return strings.Contains(err.Error(), "can be reached") // else the leader changed
+		return strings.Contains(err.Error(), "reachable and up to date") // else the leader changed
 	})
 	c.change(func(leader *running) error { return leader.members.Demote(t.Context(), down) })
 	c.hasRole(down, false)

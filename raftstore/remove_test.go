@@ -28,7 +28,7 @@ func TestRemovalThatLeavesNoQuorumIsRefused(t *testing.T) {
 			if !turn.Is(err, turn.Unavailable) {
 				t.Fatalf("the removal of %s ended with: %v", id, err)
 			}
-			return strings.Contains(err.Error(), "can be reached") // else the leader changed
+			return strings.Contains(err.Error(), "reachable and up to date") // else the leader changed
 		})
 	}
 	put(t, c.leader(), "s", "x")
