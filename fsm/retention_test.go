@@ -177,6 +177,31 @@ func TestNoSessionIsPassedOver(t *testing.T) {
 	}
 }
 
+// While calls keep overlapping, exactly turn.ToolReach messages are kept for them, whether there is more to keep or
+// to drop, and whether the session grows by one message at a time or is given a limit later.
+func TestShorteningKeepsNoMoreForCalls(t *testing.T) {
+	for _, keeps := range []uint64{10, 200} {
+		limit := &turn.Retain{Key: sessionA, Keep: turn.Retention{Messages: keeps}}
+		r, later := newRig(t), newRig(t)
+		r.raise(turn.Level2)
+		later.raise(turn.Level2)
+		r.do(limit)
+		for n := range keeps + 2*turn.ToolReach {
+			text := "text"
+			if n%50 == 0 {
+				text = toolCall(fmt.Sprint(n), 0)
+			}
+			later.add(sessionA, text)
+			if got := r.add(sessionA, text).Count; got != min(n+1, keeps+turn.ToolReach) {
+				t.Fatalf("%d messages are kept of %d, the limit is %d", got, n+1, keeps)
+			}
+		}
+		if got := later.do(limit).Count; got != keeps+turn.ToolReach {
+			t.Errorf("%d messages are kept of many, the limit is %d", got, keeps)
+		}
+	}
+}
+
 // A call of the greatest size is kept for its result.
 func TestShorteningKeepsALargeCall(t *testing.T) {
 	r := newRig(t)
