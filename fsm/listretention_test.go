@@ -2,10 +2,12 @@ package fsm
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/turnlog/turnlog/fsm/internal/cost"
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -235,6 +237,52 @@ func TestSearchesCostTheirPayloads(t *testing.T) {
 		got := cost.EntryAllowance() - r.m.keys.Allowance.Left
 		if want := n * (cost.Passed + size/cost.PassedBytes); got != want {
 			t.Errorf("%T: %d bytes, want %d", op, got, want)
+		}
+	}
+}
+
+// What was flushed, or is on its way, keeps the turns that it had.
+func TestTurnsOfOlderHeadsStay(t *testing.T) {
+	for name, op := range map[string]turn.Op{
+		"popped":   &turn.Pop{Key: sessionA, From: turn.Newest, Count: 2},
+		"inserted": insertBeside("c", false, "new"),
+	} {
+		r := newRig(t)
+		r.raise(turn.Level2)
+		r.do(&turn.Retain{Key: sessionA, Keep: turn.Retention{Turns: 8}})
+		for _, text := range []string{"a", "b", "c"} {
+			r.add(sessionA, text)
+		}
+		r.flushWarm()
+		h, err := r.m.keys.Head(layout.JoinKey(sessionA))
+		if err != nil {
+			t.Fatal(err)
+		}
+		was := slices.Clone(h.Turns)
+		r.do(op)
+		r.add(sessionA, "d")
+		if !slices.Equal(h.Turns, was) {
+			t.Errorf("%s: %d, were %d", name, h.Turns, was)
+		}
+	}
+}
+
+// Turns that LINSERT has begin at the same message, because those between were removed, are one.
+func TestTurnsThatMeetAreOne(t *testing.T) {
+	r := newRig(t)
+	r.raise(turn.Level2)
+	r.do(&turn.Retain{Key: sessionA, Keep: turn.Retention{Turns: 7}})
+	for _, text := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+		r.add(sessionA, text)
+	}
+	for _, op := range []turn.Op{removeElement("e"), removeElement("f"), insertBeside("d", false, "new")} {
+		r.do(op)
+	}
+	for _, c := range []struct{ text, want string }{{"h", "a b c new d g h"}, {"i", "a b c new d g h i"},
+		{"j", "b c new d g h i j"}} {
+		r.add(sessionA, c.text)
+		if got := r.elements(0, -1); got != c.want {
+			t.Errorf("with %s: %s, want %s", c.text, got, c.want)
 		}
 	}
 }
