@@ -34,15 +34,22 @@ type Config struct {
 // have nothing to do with it, and what clients knew of that cluster's future does not hold in this one
 // (see statedump.Renew).
 //
+// If root calls it, the directory and what is in it belong to the directory's owner; that of a new one is the owner of
+// the directory that it is in.
+//
 // check is called when all is on disk, with what the dump held, and says whether it was what it should be. After
 // an error or a crash the directory is unfinished: no node starts with it.
 func Restore(c Config, dump io.Reader, check func(statedump.Content) error) (Origin, error) {
+	owner, err := ownerOf(c.DataDir)
+	if err != nil {
+		return Origin{}, err
+	}
 	if err := datadir.Claim(c.DataDir); err != nil {
 		return Origin{}, err
 	}
 	var held statedump.Content
 	log, failure := nodeLog(c.Logger, c.NodeID)
-	err := failure.Aside(func() error {
+	err = failure.Aside(func() error {
 		d, err := datadir.Open(datadir.Config{Path: c.DataDir, NodeID: c.NodeID, Engine: c.Engine,
 			State: stateConfig(), Failure: failure, Logger: log})
 		if err != nil {
@@ -52,7 +59,8 @@ func Restore(c Config, dump io.Reader, check func(statedump.Content) error) (Ori
 		return errors.Join(err, d.Close())
 	})
 	for _, step := range []func() error{
-		c.Seeded, func() error { return check(held) }, c.Sealed, func() error { return datadir.Finish(c.DataDir) },
+		func() error { return giveToOwner(c.DataDir, owner) }, c.Seeded, func() error { return check(held) }, c.Sealed,
+		func() error { return datadir.Finish(c.DataDir) },
 	} {
 		if err == nil && step != nil {
 			err = step()
