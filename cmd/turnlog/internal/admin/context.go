@@ -58,9 +58,6 @@ saved, except a secret.`,
 	f.BoolVar(&selected, "select", false, "and select it")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		name := args[0]
-		if name == cli.NoContext {
-			return cli.Usagef("%s is the name for no context", name)
-		}
 		if err := cli.CheckContextName(name); err != nil {
 			return err
 		}
@@ -341,9 +338,6 @@ func contextRemoveCommand(a *cli.App) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			contexts, err := a.Contexts()
 			if err != nil {
-				return err
-			}
-			if err := cli.CheckContextName(args[0]); err != nil {
 				return err
 			}
 			before, err := contexts.Selected()

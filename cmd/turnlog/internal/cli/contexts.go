@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -50,6 +49,9 @@ var contextName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
 // CheckContextName returns why a context cannot be called that.
 func CheckContextName(name string) error {
+	if name == NoContext {
+		return Usagef("%s is the name for no context", name)
+	}
 	if !contextName.MatchString(name) {
 		return Usagef("context %q: a name has letters, digits, - and _, 64 at most, and begins with "+
 			"a letter or a digit",
@@ -70,7 +72,7 @@ func (c Contexts) Names() ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), ".json"); ok && contextName.MatchString(name) {
+		if name, ok := strings.CutSuffix(e.Name(), ".json"); ok && CheckContextName(name) == nil {
 			names = append(names, name)
 		}
 	}
@@ -98,7 +100,7 @@ func (c Contexts) Load(name string) (x Context, err error) {
 	if err := d.Decode(&x); err != nil {
 		return x, Usagef("context %s: %s: %w", name, path, err)
 	}
-	if x.Secret != "" && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+	if x.Secret != "" && info.Mode().Perm()&0o077 != 0 {
 		return x, Usagef("context %s: %s holds a secret, and other users may read it: chmod 600 it, and give the user "+
 			"another secret", name, path)
 	}
@@ -115,6 +117,9 @@ func notThere(name string, err error) error {
 
 // Save writes a context, for this user's eyes only, over one of the same name.
 func (c Contexts) Save(name string, x Context) error {
+	if err := CheckContextName(name); err != nil {
+		return err
+	}
 	text, err := json.MarshalIndent(x, "", "  ")
 	if err != nil {
 		return err
@@ -127,7 +132,10 @@ func (c Contexts) Save(name string, x Context) error {
 
 // Remove removes a context, and its selection. The error is turn.NotFound if there is none of that name.
 func (c Contexts) Remove(name string) error {
-	if _, err := os.Stat(c.file(name)); err != nil {
+	if err := CheckContextName(name); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(c.file(name)); err != nil {
 		return notThere(name, err)
 	}
 	if selected, err := c.Selected(); err != nil {
@@ -137,7 +145,10 @@ func (c Contexts) Remove(name string) error {
 			return err
 		}
 	}
-	return os.Remove(c.file(name))
+	if err := os.Remove(c.file(name)); err != nil {
+		return notThere(name, err)
+	}
+	return nil
 }
 
 // Selected returns the name of the selected context; empty: none is.
@@ -156,6 +167,9 @@ func (c Contexts) Select(name string) error {
 			return err
 		}
 		return nil
+	}
+	if err := CheckContextName(name); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return err

@@ -3,10 +3,11 @@ package cli
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/turnlog/turnlog/turn"
 )
 
 // connecting runs a command line in which nothing but the context is given, and returns what it would connect with.
@@ -67,9 +68,6 @@ func TestSecretsOfContextsGoWithTheirUser(t *testing.T) {
 }
 
 func TestContextsAreForTheirUserOnly(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("files have no modes")
-	}
 	contexts := Contexts{filepath.Join(t.TempDir(), "turnlog")}
 	if err := contexts.Save("prod", Context{Secret: "s"}); err != nil {
 		t.Fatal(err)
@@ -85,5 +83,49 @@ func TestContextsAreForTheirUserOnly(t *testing.T) {
 	}
 	if x, err := contexts.Load("prod"); !IsUsage(err) {
 		t.Errorf("a secret that others can read: %+v, %v", x, err)
+	}
+}
+
+// No name leads out of the folder, and a context that cannot be opened can still be removed, with its selection.
+func TestRemovingContexts(t *testing.T) {
+	contexts := Contexts{filepath.Join(t.TempDir(), "turnlog")}
+	if err := contexts.Save("prod", Context{Addr: "127.0.0.1:1"}); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(contexts.dir, "other.json")
+	if err := os.WriteFile(other, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"../other", "", NoContext, "."} {
+		if err := contexts.Remove(name); !IsUsage(err) {
+			t.Errorf("removing %q: %v", name, err)
+		}
+		if err := contexts.Save(name, Context{}); !IsUsage(err) {
+			t.Errorf("saving %q: %v", name, err)
+		}
+		if err := contexts.Select(name); name != "" && !IsUsage(err) {
+			t.Errorf("selecting %q: %v", name, err)
+		}
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Error(err)
+	}
+	if err := os.Symlink("nowhere", contexts.file("dangling")); err != nil {
+		t.Fatal(err)
+	}
+	if err := contexts.Select("dangling"); err != nil {
+		t.Fatal(err)
+	}
+	if err := contexts.Remove("dangling"); err != nil {
+		t.Error(err)
+	}
+	if names, err := contexts.Names(); err != nil || len(names) != 1 || names[0] != "prod" {
+		t.Errorf("left: %q, %v", names, err)
+	}
+	if selected, err := contexts.Selected(); err != nil || selected != "" {
+		t.Errorf("selected: %q, %v", selected, err)
+	}
+	if err := contexts.Remove("dangling"); !turn.Is(err, turn.NotFound) {
+		t.Errorf("removed twice: %v", err)
 	}
 }
