@@ -24,7 +24,7 @@ type boundedConn struct {
 	once     sync.Once
 	stranger *list.Element // nil: it is none, or has given way. Guarded by strangers.mu, as is:
 	held     int64         // bytes of the head, if it is one
-	known    bool          // a user has authenticated over it
+	known    atomic.Bool   // a user has authenticated over it; set with strangers.mu held, for good
 }
 
 func (c *boundedConn) Close() error {

@@ -28,7 +28,7 @@ func (s *strangers) close(atLeast int) bool {
 // hold notes that the head of a stranger's request takes so many bytes more. The oldest
 // strangers give way if that is too much.
 func (s *strangers) hold(c *boundedConn, bytes int) {
-	if s == nil {
+	if s == nil || c.known.Load() {
 		return
 	}
 	s.mu.Lock()

@@ -89,7 +89,7 @@ func (l *boundedListener) othersGiveWay() bool {
 // that are left are for administrators.
 func (l *boundedListener) know(c *boundedConn, administrator bool) bool {
 	s := l.strangers
-	if s == nil {
+	if s == nil || c.known.Load() {
 		return true
 	}
 	l.mu.Lock()
@@ -98,14 +98,14 @@ func (l *boundedListener) know(c *boundedConn, administrator bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case c.stranger == nil: // known before, or gone
+	case c.stranger == nil: // gone, or known by now
 		return true
 	case !administrator && count-s.list.Len() >= s.connections-min(s.connections/8, keptForAdmins):
 		return false
 	case l.descriptors != nil && !l.descriptors.Know(administrator):
 		return false
 	}
-	c.known = true
+	c.known.Store(true)
 	s.remove(c)
 	return true
 }

@@ -44,7 +44,7 @@ func (s *strangers) forget(c *boundedConn) (known bool) {
 	if c.stranger != nil {
 		s.remove(c)
 	}
-	return c.known
+	return c.known.Load()
 }
 
 // remove is called with mu held.
@@ -62,7 +62,7 @@ func (s *strangers) crowded() bool {
 
 // settle notes that a request has ended, and with it its head.
 func (s *strangers) settle(c *boundedConn) {
-	if s == nil {
+	if s == nil || c.known.Load() {
 		return
 	}
 	s.mu.Lock()
