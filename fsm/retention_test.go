@@ -202,6 +202,43 @@ func TestShorteningKeepsNoMoreForCalls(t *testing.T) {
 	}
 }
 
+// A call waits for turn.ToolReach messages.
+func TestCallsWaitSoLong(t *testing.T) {
+	r := newRig(t)
+	r.raise(turn.Level2)
+	r.do(&turn.Retain{Key: sessionA, Keep: turn.Retention{Messages: 1}})
+	r.add(sessionA, toolCall("open", 0))
+	for n := range uint64(turn.ToolReach) {
+		if got := r.add(sessionA, "text").Count; got != n+2 {
+			t.Fatalf("%d of %d messages are left", got, n+2)
+		}
+	}
+	if got := r.add(sessionA, "text").Count; got != 1 {
+		t.Errorf("%d messages are left for a call that no longer waits", got)
+	}
+}
+
+// A call of which is not known that it waits, because too many do, is kept for its result.
+func TestShorteningWithManyCalls(t *testing.T) {
+	list := func(form string, from, to int) string {
+		var items []string
+		for i := from; i < to; i++ {
+			items = append(items, fmt.Sprintf(form, i))
+		}
+		return "[" + strings.Join(items, ",") + "]"
+	}
+	r := newRig(t)
+	r.raise(turn.Level2)
+	r.do(&turn.Retain{Key: sessionA, Keep: turn.Retention{Messages: 1}})
+	calls := func(from, to int) string { return `{"tool_calls":` + list(`{"id":"%d"}`, from, to) + `}` }
+	for i, text := range []string{calls(0, 100), calls(100, 200), `{"content":` + list(`{"tool_use_id":"%d"}`, 0, 128) + `}`,
+		"text", toolResult("199", 0)} {
+		if got := r.add(sessionA, text).Count; got != uint64(i+1) {
+			t.Fatalf("%d of %d messages are left", got, i+1)
+		}
+	}
+}
+
 // A call of the greatest size is kept for its result.
 func TestShorteningKeepsALargeCall(t *testing.T) {
 	r := newRig(t)

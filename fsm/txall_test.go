@@ -158,3 +158,38 @@ func TestTransactionOverASessionWithoutMessages(t *testing.T) {
 		t.Errorf("the key holds %+v", got)
 	}
 }
+
+// A transaction for which nothing is left in its entry is refused before its first step takes place.
+func TestTransactionWithoutAllowanceDoesNothing(t *testing.T) {
+	r := newRig(t)
+	r.raise(turn.Level2)
+	large := string(make([]byte, 8<<20))
+	for range 12 {
+		r.add(sessionA, large)
+	}
+	pop := &turn.Pop{Key: sessionA, From: turn.Head, Count: 4} // so few are taken out without a look at their sizes
+	tx := &turn.Tx{All: true, Steps: []turn.Step{{Op: &turn.Append{Key: named("tx"), Messages: payload("x")}},
+		{Op: &turn.SetMetadata{Key: named("tx"), Set: map[string]string{"k": "v"}}}}}
+	out := r.apply(1, pop, pop, pop, tx)[3]
+	if out.Err == nil || out.Err.Kind != turn.Overloaded || r.query(&turn.Info{Key: named("tx")}).Session != nil {
+		t.Errorf("%+v, %v", out.Result, out.Err)
+	}
+	if out := r.apply(1, tx)[0]; out.Err != nil {
+		t.Errorf("sent again: %v", out.Err)
+	}
+}
+
+// A key that a step deletes has its whole metadata free for the steps behind it.
+func TestTransactionReplacesMetadata(t *testing.T) {
+	r := newRig(t)
+	r.raise(turn.Level2)
+	set := func(name string) turn.Op {
+		value := string(make([]byte, turn.DefaultLimits().MetaBytes-len(name)))
+		return &turn.SetMetadata{Key: sessionA, Set: map[string]string{name: value}}
+	}
+	r.do(set("a"))
+	r.do(&turn.Tx{All: true, Steps: []turn.Step{{Op: &turn.Delete{Keys: []turn.Key{sessionA}}}, {Op: set("b")}}})
+	if got := r.query(&turn.Info{Key: sessionA}).Session.Metadata; len(got) != 1 || got["b"] == "" {
+		t.Errorf("%d pairs", len(got))
+	}
+}
