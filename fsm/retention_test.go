@@ -231,8 +231,8 @@ func TestShorteningWithManyCalls(t *testing.T) {
 	r.raise(turn.Level2)
 	r.do(&turn.Retain{Key: sessionA, Keep: turn.Retention{Messages: 1}})
 	calls := func(from, to int) string { return `{"tool_calls":` + list(`{"id":"%d"}`, from, to) + `}` }
-	for i, text := range []string{calls(0, 100), calls(100, 200), `{"content":` + list(`{"tool_use_id":"%d"}`, 0, 128) + `}`,
-		"text", toolResult("199", 0)} {
+	results := `{"content":` + list(`{"tool_use_id":"%d"}`, 0, 128) + `}`
+	for i, text := range []string{calls(0, 100), calls(100, 200), results, "text", toolResult("199", 0)} {
 		if got := r.add(sessionA, text).Count; got != uint64(i+1) {
 			t.Fatalf("%d of %d messages are left", got, i+1)
 		}
