@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -211,7 +212,7 @@ func TestScrubIsTriedAgain(t *testing.T) {
 func TestScrubThatCannotBeginIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fullRig(t)
-		var told bytes.Buffer
+		var told lockedText
 		r.m.cfg.Logger = slog.New(slog.NewTextHandler(&told, nil))
 		path := filepath.Join(r.dir, "state.db")
 		if err := os.Rename(path, path+".away"); err != nil {
@@ -230,7 +231,7 @@ func TestScrubThatCannotBeginIsTold(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if damage, _ := r.m.Damage(); damage != nil || !strings.Contains(told.String(), "state.db") {
-			t.Errorf("damage %v, told: %q", damage, &told)
+			t.Errorf("damage %v, told: %q", damage, told.String())
 		}
 		if err := os.Rename(path+".away", path); err != nil {
 			t.Fatal(err)
@@ -243,6 +244,24 @@ func TestScrubThatCannotBeginIsTold(t *testing.T) {
 		cancel()
 		<-ended
 	})
+}
+
+// lockedText is what a logger wrote, to be read while it writes on.
+type lockedText struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (x *lockedText) Write(b []byte) (int, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.text.Write(b)
+}
+
+func (x *lockedText) String() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.text.String()
 }
 
 func TestScrubRetries(t *testing.T) {
