@@ -36,6 +36,12 @@ func callsMutants() []mutation.Mutant {
 					"\tif err := ctx.Err(); err != nil {\n\t\treturn n.writes.calls.Failed(unavailable("}},
 			Catchers: []mutation.Catcher{{Scenario: "calm", Time: 8 * time.Second, Workloads: "values",
 				Shows: []string{"not linearizable"}, Runs: 5}}},
+		{Name: "rejected-call-waits",
+			About: "a call that a new leader rejects, and that it sent in an earlier term, waits for an outcome that " +
+				"does not come",
+			Edits: []mutation.Edit{{In: "(*Calls).refused", Old: "0, why, final", New: "0, why, false && final"},
+				{In: "(*Calls).refused", Old: "case t.begun == t.gen:", New: "case false:"}},
+			Catchers: []mutation.Catcher{{Test: "TestRejectedCallEndsWhenItsAttemptsAreDecided", Runs: 1}}},
 		{Name: "infos-local", About: "what a node tells of a session beside its messages is its own state's",
 			Edits: []mutation.Edit{{Old: "\treturn r.linearizable(d, q)\n",
 				New: "\tif _, ok := q.(*turn.Info); ok {\n\t\tif res, elsewhere, err := r.answer(q); !elsewhere {\n" +

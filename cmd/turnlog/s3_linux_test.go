@@ -134,7 +134,7 @@ func TestBackupIntoAStoreThatDies(t *testing.T) {
 	case <-time.After(2 * time.Minute):
 		t.Fatal("the backup goes on")
 	}
-	if p.cmd.ProcessState.ExitCode() != 1 || !strings.Contains(p.text(), "No backup was written") {
+	if p.cmd.ProcessState.ExitCode() != 1 || !strings.Contains(p.text(), "No backup was added") {
 		t.Errorf("the backup ended with %d: %s", p.cmd.ProcessState.ExitCode(), p.text())
 	}
 	store.Run()

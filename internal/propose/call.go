@@ -26,6 +26,8 @@ type Call struct {
 	// exposed: an attempt may have succeeded although this node does not know.
 	exposed bool
 	refusal *turn.Error // why the last attempt surely failed
+	// rejected: for good, so that the call is not sent again, and only an earlier attempt can have succeeded.
+	rejected bool
 
 	done chan struct{}
 }

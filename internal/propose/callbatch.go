@@ -60,6 +60,7 @@ func (t *Calls) rewind() uint64 {
 		if c.attempt != 0 {
 			c.attempt, c.exposed = 0, true
 		}
+		c.rejected = false
 	}
 	t.cursor = t.base
 	t.gen++

@@ -29,6 +29,7 @@ type Calls struct {
 	cursor uint64 // number of the next call to take
 	gen    uint64 // of the present attempt; rises with each rewind
 	led    bool   // the generation has a leader
+	begun  uint64 // the generation in which this node led and applied an entry of its own
 	bytes  int    // of operations not ended
 	open   int    // calls not ended
 	closed *turn.Error

@@ -170,6 +170,50 @@ func TestRefusalDoesNotUndoExposure(t *testing.T) {
 	c.want(calls, int(turn.Unknown))
 }
 
+// A call that a leader rejects, and that it may have stored in an earlier term, is not left without an outcome when the
+// leader has applied what it has of that term.
+func TestRejectedCallEndsWhenItsAttemptsAreDecided(t *testing.T) {
+	full := turn.Errorf(turn.ReadOnly, "full")
+	for _, late := range []bool{false, true} {
+		c := newCallTable(t)
+		calls := c.add(3)
+		c.took(c.gen, 2)
+		gen := c.rewind()
+		c.applies(gen - 1) // an outcome of the earlier term comes late
+		if late {
+			c.applies(gen)
+		}
+		b, _ := c.took(gen, 3)
+		c.Applied(ok(1)) // by the first attempt
+		c.refused(b, full, true)
+		if !late {
+			c.want(calls, -1, -2, int(turn.ReadOnly))
+			c.applies(gen)
+		}
+		c.want(calls, -1, int(turn.Unknown), int(turn.ReadOnly))
+		if _, err := calls[1].Wait(); !strings.Contains(err.Error(), "full") || c.Unresolved() != 0 {
+			t.Errorf("it ends with: %v; %d calls are left", err, c.Unresolved())
+		}
+	}
+}
+
+// What is rejected by one leader is sent to the next.
+func TestRejectedCallIsSentAgain(t *testing.T) {
+	c := newCallTable(t)
+	calls := c.add(1)
+	c.took(c.gen, 1)
+	b, _ := c.took(c.rewind(), 1)
+	c.refused(b, turn.Errorf(turn.ReadOnly, "full"), true)
+	gen := c.rewind()
+	c.applies(gen)
+	if _, numbers := c.took(gen, 1); len(numbers) != 1 {
+		t.Fatal("it is not sent again")
+	}
+	c.want(calls, -2)
+	c.Applied(ok(1))
+	c.want(calls, -1)
+}
+
 // A caller whose call waited behind others all the time is not told that there was no leader.
 func TestBusyLeaderIsNotSaidToBeNone(t *testing.T) {
 	for moves, want := range map[bool]string{true: "earlier ones", false: "no leader"} {

@@ -17,11 +17,38 @@ func (t *Calls) refused(b *callBatch, why *turn.Error, final bool) {
 		if c.ended || c.attempt != b.gen {
 			continue
 		}
-		c.attempt, c.refusal = 0, why
-		if final && !c.exposed {
+		c.attempt, c.refusal, c.rejected = 0, why, final
+		switch {
+		case !final:
+		case !c.exposed:
 			t.endLocked(c, nil, why)
+		case t.begun == t.gen:
+			t.endRejectedLocked(c)
 		}
 	}
+}
+
+// applies says that this node led in a generation, and has applied an entry that it proposed as the leader. Of calls
+// that it rejected, the earlier attempts have been applied before, and have resolved them, or have hardly a chance:
+// nobody waits for that.
+func (t *Calls) applies(gen uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.begun == gen {
+		return
+	}
+	t.begun = gen
+	for _, c := range t.queue {
+		if !c.ended && c.rejected && gen == t.gen {
+			t.endRejectedLocked(c)
+		}
+	}
+	t.trimLocked()
+}
+
+func (t *Calls) endRejectedLocked(c *Call) {
+	t.endLocked(c, nil, turn.Errorf(turn.Unknown,
+		"the operation may have taken place before; it is not sent again now: %s", c.refusal.Message))
 }
 
 // lost says that the outcome of the batch is unknown.

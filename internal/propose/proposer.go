@@ -198,7 +198,9 @@ func (p *Proposer) propose(t *Term, out *entryBatch) {
 
 // settle tells all callers of an entry what became of it.
 func (p *Proposer) settle(t *Term, out *entryBatch, outs []fsm.Outcome, f *Failure) {
-	if f != nil {
+	if f == nil {
+		p.calls.applies(t.gen)
+	} else {
 		p.End(t)
 	}
 	for _, b := range out.batches {
