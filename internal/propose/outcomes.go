@@ -28,9 +28,9 @@ func (t *Calls) refused(b *callBatch, why *turn.Error, final bool) {
 	}
 }
 
-// applies says that this node led in a generation, and has applied an entry that it proposed as the leader. Of calls
-// that it rejected, the earlier attempts have been applied before, and have resolved them, or have hardly a chance:
-// nobody waits for that.
+// applies says that this node led in a generation, and has applied an entry that it proposed as the leader. By then the
+// earlier attempts of the calls that it rejected have been applied, and have resolved them, or hardly ever will be:
+// these calls end.
 func (t *Calls) applies(gen uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
