@@ -8,6 +8,9 @@ func costMutants() []mutation.Mutant {
 		{Name: "edits-uncounted", About: "what an edited message keeps of its entry is not counted",
 			Edits:    []mutation.Edit{{In: "(*Operations).edited", Old: "s.kept += len(data)", New: ""}},
 			Catchers: []mutation.Catcher{{Test: "TestWholeEntriesAreCounted", Runs: 1}}},
+		{Name: "patterns-unbounded", About: "a client's pattern of any length is held against names",
+			Edits:    []mutation.Edit{{In: "LongPattern", Old: "len(pattern) <= glob.MaxBytes", New: "glob.MaxBytes > 0"}},
+			Catchers: []mutation.Catcher{{Test: "TestPatternsHaveABound", Runs: 1}}},
 		{Name: "answers-by-configuration",
 			About: "what the queries of a transaction cost depends on the configuration of the node",
 			Edits: []mutation.Edit{

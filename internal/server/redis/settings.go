@@ -37,6 +37,9 @@ func configGet(c *conn, args [][]byte) command.Action {
 	found := make(map[string]bool)
 	for _, a := range args[2:] {
 		pattern := strings.ToLower(string(a))
+		if long := command.LongPattern(pattern); long != "" {
+			return long
+		}
 		for name := range all {
 			if glob.Match(pattern, name) {
 				found[name] = true

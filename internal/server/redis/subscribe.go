@@ -77,7 +77,9 @@ func pubsubChannels(c *conn, args [][]byte) command.Action {
 	switch len(args) {
 	case 2:
 	case 3:
-		pattern = string(args[2])
+		if pattern = string(args[2]); command.LongPattern(pattern) != "" {
+			return command.LongPattern(pattern)
+		}
 	default:
 		return command.Error("ERR unknown subcommand or wrong number of arguments for '" +
 			command.Clip(string(args[1]), 128) + "'. Try PUBSUB HELP.")

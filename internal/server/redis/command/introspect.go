@@ -147,6 +147,9 @@ func commandList(req *Request, args [][]byte) Action {
 			return ErrSyntax
 		}
 		value := strings.ToLower(string(args[4]))
+		if long := LongPattern(value); long != "" {
+			return long
+		}
 		switch {
 		case Is(args[3], "MODULE"):
 			keep = func(*Command) bool { return false }

@@ -117,6 +117,9 @@ const keysPage = 10_000
 // comes or goes meanwhile may or may not be listed; one that stays is.
 func keys(req *Request, args [][]byte) Action {
 	pattern := string(args[1])
+	if long := LongPattern(pattern); long != "" {
+		return long
+	}
 	q := turn.Sessions{Namespace: req.Namespace, Prefix: glob.LiteralPrefix(pattern), Limit: keysPage, List: true}
 	user := req.User
 	return AloneLinearizable(func(ctx context.Context) (Reply, error) {
@@ -132,6 +135,9 @@ func keys(req *Request, args [][]byte) Action {
 				return nil, err
 			}
 			for i := range r.Sessions {
+				if err := ctx.Err(); err != nil {
+					return nil, err
+				}
 				if name := r.Sessions[i].Key.Name; glob.Match(pattern, name) {
 					if room -= len(name) + nameOverhead; room < 0 {
 						return nil, turn.Errorf(turn.TooLarge,

@@ -43,5 +43,8 @@ func publish(req *Request, args [][]byte) Action {
 	if string(args[1]) == SwitchMaster {
 		return ErrClusterChannel // its subscribers connect, with their secrets, to the address in it
 	}
+	if long := LongPattern(string(args[1])); long != "" {
+		return long
+	}
 	return &Publish{Namespace: req.Namespace, Channel: string(args[1]), Payload: req.payload(args[2])}
 }

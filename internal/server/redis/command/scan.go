@@ -43,12 +43,23 @@ func scan(req *Request, args [][]byte) Action {
 		}
 		var found []string
 		for i := range r.Sessions {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 			if name := r.Sessions[i].Key.Name; glob.Match(o.pattern, name) {
 				found = append(found, name)
 			}
 		}
 		return scanReply(req.Backend.cursors.Give(q.Namespace, r.Cursor), found), nil
 	})
+}
+
+// LongPattern is the error of a pattern, or of the name of a channel, that is too long; empty: it is not.
+func LongPattern(pattern string) Error {
+	if len(pattern) <= glob.MaxBytes {
+		return ""
+	}
+	return TooLarge("a pattern, or a channel's name, can have %d bytes", glob.MaxBytes)
 }
 
 type scanOptions struct {
@@ -67,7 +78,9 @@ func parseScan(args [][]byte, typed bool) (scanOptions, Error) {
 		value := args[i+1]
 		switch word := strings.ToUpper(string(args[i])); {
 		case word == "MATCH":
-			o.pattern = string(value)
+			if o.pattern = string(value); LongPattern(o.pattern) != "" {
+				return o, LongPattern(o.pattern)
+			}
 		case word == "COUNT":
 			n, ok := ParseInt(value)
 			if !ok {

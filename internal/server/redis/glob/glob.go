@@ -3,11 +3,15 @@ package glob
 
 import "strings"
 
+// MaxBytes is how long a pattern of a client may be, and the name of a channel that patterns are held against. Names
+// of keys are shorter. What a client may ask for by one request takes time with the product of both.
+const MaxBytes = 1024
+
 // Match reports whether name matches pattern: * any bytes, ? one byte, [abc],
 // [^abc] and [a-z] a byte of a set, \ the next byte itself.
 //
 // A * that fails makes only the last * before it try again, so that no pattern
-// takes more than len(pattern)·len(name) steps.
+// takes more than len(pattern)·len(name) steps, a byte of a set being one.
 func Match(pattern, name string) bool {
 	p, n := 0, 0
 	star, from := -1, 0 // the pattern after the last *, and where the name was then

@@ -1,6 +1,7 @@
 package pubsub
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -83,16 +84,13 @@ func (x index) count() (n int) {
 // publish hands a message to the subscribers of its channel and returns how often
 // it was handed over. Messages come to every subscriber in the order of the calls.
 func (h *Hub) publish(m *message) (receivers int64) {
+	matching := h.among(patternsOf, m.scope, func(pattern string) bool { return glob.Match(pattern, m.channel) })
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	direct := h.channels[m.scope][m.channel]
-	var matching []string
 	n := len(direct)
-	for pattern, subs := range h.patterns[m.scope] {
-		if glob.Match(pattern, m.channel) {
-			matching = append(matching, pattern)
-			n += len(subs)
-		}
+	for _, pattern := range matching {
+		n += len(h.patterns[m.scope][pattern])
 	}
 	if n == 0 {
 		return 0
@@ -148,15 +146,17 @@ func (h *Hub) announce(channel, payload string) {
 
 // names returns the channels or patterns of a scope that have subscribers and
 // match.
-func (h *Hub) names(of func(*Hub) index, scope, pattern string) (names []string) {
+func (h *Hub) names(of func(*Hub) index, scope, pattern string) []string {
+	return h.among(of, scope, func(name string) bool { return glob.Match(pattern, name) })
+}
+
+// among returns the channels or patterns of a scope that have subscribers and of which match is true. It is asked
+// without the lock: what one tenant's patterns take is not time of the others.
+func (h *Hub) among(of func(*Hub) index, scope string, match func(name string) bool) []string {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	for name := range of(h)[scope] {
-		if glob.Match(pattern, name) {
-			names = append(names, name)
-		}
-	}
-	return names
+	names := slices.Collect(maps.Keys(of(h)[scope]))
+	h.mu.Unlock()
+	return slices.DeleteFunc(names, func(name string) bool { return !match(name) })
 }
 
 func channelsOf(h *Hub) index { return h.channels }

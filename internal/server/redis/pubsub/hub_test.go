@@ -213,3 +213,22 @@ func TestConfirmations(t *testing.T) {
 		t.Errorf("%q", box.pushed)
 	}
 }
+
+// While the patterns of one tenant are held against a name, others subscribe and publish.
+func TestMatchingDelaysNoOthers(t *testing.T) {
+	h, _ := twoNodes()
+	memory := purse(1 << 20)
+	s := h.NewSubscriber(&inbox{room: 10}, &memory)
+	if err := s.Reserve(Patterns(), "a", []string{"p*"}); err != "" {
+		t.Fatal(err)
+	}
+	s.Subscribe(Patterns(), "a", []string{"p*"})
+	names := h.among(patternsOf, "a", func(string) bool {
+		other := h.NewSubscriber(&inbox{room: 10}, &memory)
+		other.Subscribe(Channels(), "b", []string{"c"})
+		return h.publish(&message{scope: "b", channel: "c"}) == 1
+	})
+	if !slices.Equal(names, []string{"p*"}) {
+		t.Errorf("of the patterns, %q match", names)
+	}
+}

@@ -74,6 +74,9 @@ func (s *Subscriber) Reserve(kind Kind, namespace string, names []string) comman
 	mine := *kind.mine(s)
 	more := Subscriber{channels: make(map[topic]struct{})}
 	for _, name := range names {
+		if long := command.LongPattern(name); long != "" {
+			return long
+		}
 		t := topic{scopeOf(namespace), name}
 		_, have := mine[t]
 		_, twice := more.channels[t]
