@@ -271,7 +271,7 @@ func TestSubscriptionsAreChargedOnce(t *testing.T) {
 			t.Fatalf("%.40q: %d bytes are charged, want %d", args, n, kept)
 		}
 	}
-	long := strings.Repeat("x", 5000)
+	long := strings.Repeat("x", 1000)
 	for _, kind := range []string{"", "P"} {
 		change(6+pubsub.TopicOverhead, 1, kind+"SUBSCRIBE", "anchor")
 		for range 3 {

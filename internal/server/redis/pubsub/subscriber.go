@@ -74,7 +74,7 @@ func (s *Subscriber) Reserve(kind Kind, namespace string, names []string) comman
 	mine := *kind.mine(s)
 	more := Subscriber{channels: make(map[topic]struct{})}
 	for _, name := range names {
-		if long := command.LongPattern(name); long != "" {
+		if long := command.LongPattern(name); kind.prefix != "" && long != "" {
 			return long
 		}
 		t := topic{scopeOf(namespace), name}
