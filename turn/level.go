@@ -22,7 +22,9 @@ const (
 	// listed by labels, from their first change at this level on. Records of members tell learners from voters.
 	// Sessions keep a length by themselves (Retain). Keys are renamed (Rename).
 	Level2
+	// Level3 is what this comment comes to list; there is nothing yet.
+	Level3
 )
 
 // NewestLevel is the highest level that this version of turnlog supports.
-const NewestLevel = Level2
+const NewestLevel = Level3
