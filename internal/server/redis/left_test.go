@@ -184,6 +184,48 @@ func TestManyThatBlockAndLeave(t *testing.T) {
 	other.expect("0", "EXISTS", "foo")
 }
 
+// What goes through keys and elements ends when its client goes, in the middle of what it has found by then.
+func TestScansEndWhenTheClientGoes(t *testing.T) {
+	e := &hesitant{Engine: openEngine(t, turn.DefaultLimits()), tokens: make(chan struct{})}
+	s := open(t, Config{Engine: e})
+	good := dial(t, s.addr())
+	good.scannable(300)
+	cursor := good.do("HSCAN", "HSCAN", "0").Elems[0].Text()
+	for i, request := range []string{"SCAN 0 MATCH *a*", "KEYS *", "HSCAN HSCAN " + cursor} {
+		c := dialTCP(t, s.addr())
+		c.expect("PONG", "PING")
+		e.hesitates.Store(true)
+		c.send(strings.Fields(request)...)
+		c.send("PING") // so that it is not answered inline
+		if err := c.w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the engine is asked", func() bool { return e.waiting.Load() == 1 })
+		if i == 2 { // a request of one key does not keep the next from being read
+			c.nc.Close()
+		} else {
+			socketOf(c.nc).CloseWrite()
+		}
+		eventually(t, "the server knows that the client has gone", func() bool {
+			for _, conn := range s.clients() {
+				if conn.client.Remote.String() == c.nc.LocalAddr().String() {
+					return asClient{conn}.HasLeft()
+				}
+			}
+			return true
+		})
+		e.hesitates.Store(false)
+		e.tokens <- struct{}{}
+		eventually(t, "the connection has ended", func() bool { return s.Metrics().Connections == 1 })
+		name := strings.ToLower(strings.Fields(request)[0])
+		for _, m := range s.Metrics().Commands {
+			if m.Name == name && m.Errors != 1 {
+				t.Errorf("%s goes on when the client has gone", request)
+			}
+		}
+	}
+}
+
 func dialTCP(t testing.TB, addr string) *client { return dial(t, addr) }
 
 func dialTLS(t testing.TB, addr string) *client {

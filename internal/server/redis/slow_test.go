@@ -23,12 +23,15 @@ func (l loggedLines) Write(p []byte) (int, error) {
 type hesitant struct {
 	Engine
 	hesitates atomic.Bool
+	waiting   atomic.Int32
 	tokens    chan struct{}
 }
 
 func (h *hesitant) Query(ctx context.Context, q turn.Query, c turn.Consistency) (turn.Result, error) {
 	if h.hesitates.Load() {
+		h.waiting.Add(1)
 		<-h.tokens
+		h.waiting.Add(-1)
 	}
 	return h.Engine.Query(ctx, q, c)
 }

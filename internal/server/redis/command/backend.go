@@ -55,7 +55,7 @@ type Backend struct {
 	nodeID  string
 	idPaths idpath.Paths
 	table   *Table
-	cursors cursors.Table
+	cursors cursors.Tables
 	queues  waitqueue.Queues
 }
 

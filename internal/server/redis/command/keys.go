@@ -121,7 +121,7 @@ func keys(req *Request, args [][]byte) Action {
 		return long
 	}
 	q := turn.Sessions{Namespace: req.Namespace, Prefix: glob.LiteralPrefix(pattern), Limit: keysPage, List: true}
-	user := req.User
+	user, matching := req.User, glob.Compile(pattern)
 	return AloneLinearizable(func(ctx context.Context) (Reply, error) {
 		var found []string
 		var index uint64
@@ -135,10 +135,10 @@ func keys(req *Request, args [][]byte) Action {
 				return nil, err
 			}
 			for i := range r.Sessions {
-				if err := ctx.Err(); err != nil {
-					return nil, err
+				if req.Client.HasLeft() {
+					return nil, ErrLeft
 				}
-				if name := r.Sessions[i].Key.Name; glob.Match(pattern, name) {
+				if name := r.Sessions[i].Key.Name; matching.Match(name) {
 					if room -= len(name) + nameOverhead; room < 0 {
 						return nil, turn.Errorf(turn.TooLarge,
 							"KEYS would answer with more than %d keys: SCAN goes through them in pages", len(found))

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/turnlog/turnlog/internal/auth"
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/cursors"
 	"github.com/turnlog/turnlog/internal/server/redis/glob"
@@ -25,14 +24,17 @@ func scan(req *Request, args [][]byte) Action {
 	}
 	q := turn.Sessions{Namespace: req.Namespace, Prefix: glob.LiteralPrefix(o.pattern),
 		Limit: int(min(o.count, keysPage)), List: true, Type: o.typ}
-	user := req.User
+	user, pattern := req.User, glob.Compile(o.pattern)
 	return AloneLinearizable(func(ctx context.Context) (Reply, error) {
 		if o.none {
 			return scanReply(0, nil), nil
 		}
+		var known bool
 		var err error
-		if q.Cursor, err = req.Backend.resume(ctx, user, q.Namespace, cursor); err != nil {
+		if q.Cursor, known, err = req.resume(ctx, q, cursor); err != nil {
 			return nil, err
+		} else if !known {
+			return scanReply(cursor, nil), nil
 		}
 		r, err := user.List(q, func(q turn.Sessions) (turn.Result,
 			error) {
@@ -43,14 +45,14 @@ func scan(req *Request, args [][]byte) Action {
 		}
 		var found []string
 		for i := range r.Sessions {
-			if err := ctx.Err(); err != nil {
-				return nil, err
+			if req.Client.HasLeft() {
+				return nil, ErrLeft
 			}
-			if name := r.Sessions[i].Key.Name; glob.Match(o.pattern, name) {
+			if name := r.Sessions[i].Key.Name; pattern.Match(name) {
 				found = append(found, name)
 			}
 		}
-		return scanReply(req.Backend.cursors.Give(q.Namespace, r.Cursor), found), nil
+		return scanReply(req.cursors().Give(q.Namespace, r.Cursor), found), nil
 	})
 }
 
@@ -108,33 +110,45 @@ func scanReply(cursor uint64, names []string) Reply {
 	}
 }
 
-// resume returns the engine's cursor for a number. It does not tell a user which
+// cursors returns what the node remembers of the user's iterations.
+func (req *Request) cursors() *cursors.Table {
+	if req.User == nil {
+		return req.Backend.cursors.Of("")
+	}
+	return req.Backend.cursors.Of(req.User.Name)
+}
+
+// searchStep is how many keys or elements one call looks at in search of a cursor, or COUNT of them if that is more.
+const searchStep = 1000
+
+// resume returns the engine's cursor for a number, which the node may not remember. Then each call searches a little
+// further, until one knows it; before that, a call is answered with the number itself. It does not tell a user which
 // keys of others exist.
-func (b *Backend) resume(ctx context.Context, user *auth.User, namespace string, n uint64) (string, error) {
+func (req *Request) resume(ctx context.Context, q turn.Sessions, n uint64) (cursor string, known bool, err error) {
+	where, table := q.Namespace, req.cursors()
 	if n == 0 {
-		return "", nil
+		return "", true, nil
 	}
-	if key, ok := b.cursors.Find(n); ok && user.MayTouch([]byte(key)) {
-		return key, nil
+	if key, ok := table.Find(where, n); ok && req.User.MayTouch([]byte(key)) {
+		return key, true, nil
 	}
-	q := turn.Sessions{Namespace: namespace, Limit: keysPage, List: true}
-	for {
-		r, err := user.List(q, func(q turn.Sessions) (turn.Result,
-			error) {
-			return b.engine.Query(ctx, &q, Linearizable)
-		})
-		if err != nil {
-			return "", err
-		}
-		for i := range r.Sessions {
-			if key := r.Sessions[i].Key.Name; cursors.Number(namespace, key) == n {
-				return key, nil
-			}
-		}
-		if q.Cursor = r.Cursor; q.Cursor == "" {
-			return "", ErrLostCursor
+	step := turn.Sessions{Namespace: q.Namespace, Limit: max(q.Limit, searchStep), List: true,
+		Cursor: table.Searched(where, n)}
+	r, err := req.User.List(step, func(q turn.Sessions) (turn.Result, error) {
+		return req.Backend.engine.Query(ctx, &q, Linearizable)
+	})
+	if err != nil {
+		return "", false, err
+	}
+	for i := range r.Sessions {
+		if key := r.Sessions[i].Key.Name; cursors.Number(where, key) == n {
+			return key, true, nil
 		}
 	}
+	if table.NoteSearched(where, n, r.Cursor); r.Cursor == "" {
+		return "", false, ErrLostCursor
+	}
+	return "", false, nil
 }
 
 // smallValue is up to how many elements HSCAN and its kin return in one step,
@@ -153,6 +167,7 @@ func scanOf(typ turn.Type, width int, one func(*resp.Writer, *turn.Element)) Han
 		k := req.key(args[1])
 		q := turn.AllFields{Key: k, Type: typ, Limit: int(min(max(o.count, smallValue), keysPage))}
 		place := k.Namespace + "\x00" + k.Name
+		pattern := glob.Compile(o.pattern)
 		answer := func(r turn.Result) (Reply, error) {
 			switch {
 			case r.Session == nil || !r.Session.Held():
@@ -160,15 +175,29 @@ func scanOf(typ turn.Type, width int, one func(*resp.Writer, *turn.Element)) Han
 			case fail != "":
 				return nil, fail
 			}
-			next := req.Backend.cursors.Give(place, r.Cursor)
-			return func(w *resp.Writer) { writeScanned(w, next, r.Elements, o.pattern, width, one) }, nil
+			found := r.Elements[:0:0]
+			for i := range r.Elements {
+				if req.Client.HasLeft() {
+					return nil, ErrLeft
+				}
+				if pattern.Match(r.Elements[i].Name) {
+					found = append(found, r.Elements[i])
+				}
+			}
+			next := req.cursors().Give(place, r.Cursor)
+			return func(w *resp.Writer) { writeScanned(w, next, found, width, one) }, nil
 		}
 		if number == 0 {
-			return req.read(k, &q, answer)
+			a := req.read(k, &q, answer)
+			a.Bulky = true
+			return a
 		}
-		return &Work{Keys: []turn.Key{k}, Linearizable: true, Run: func(ctx context.Context) (Reply, error) {
-			if q.Cursor, err = req.Backend.resumeFields(ctx, q, place, number); err != nil {
+		return &Work{Keys: []turn.Key{k}, Linearizable: true, Bulky: true, Run: func(ctx context.Context) (Reply, error) {
+			var known bool
+			if q.Cursor, known, err = req.resumeFields(ctx, q, place, number); err != nil {
 				return nil, err
+			} else if !known {
+				return scanReply(number, nil), nil
 			}
 			r, err := req.Backend.engine.Query(ctx, &q, Linearizable)
 			if err != nil {
@@ -179,40 +208,36 @@ func scanOf(typ turn.Type, width int, one func(*resp.Writer, *turn.Element)) Han
 	}
 }
 
-func writeScanned(w *resp.Writer, cursor uint64, es []turn.Element, pattern string, width int,
+func writeScanned(w *resp.Writer, cursor uint64, found []turn.Element, width int,
 	one func(*resp.Writer, *turn.Element)) {
-	found := make([]*turn.Element, 0, len(es))
-	for i := range es {
-		if glob.Match(pattern, es[i].Name) {
-			found = append(found, &es[i])
-		}
-	}
 	w.Array(2)
 	w.BulkString(strconv.FormatUint(cursor, 10))
 	w.Array(width * len(found))
-	for _, e := range found {
-		one(w, e)
+	for i := range found {
+		one(w, &found[i])
 	}
 }
 
 // resumeFields returns the engine's cursor for a number: see resume.
-func (b *Backend) resumeFields(ctx context.Context, q turn.AllFields, place string, n uint64) (string, error) {
-	if cursor, ok := b.cursors.Find(n); ok {
-		return cursor, nil
+func (req *Request) resumeFields(ctx context.Context, q turn.AllFields, place string, n uint64) (cursor string,
+	known bool, err error) {
+	table := req.cursors()
+	if cursor, ok := table.Find(place, n); ok {
+		return cursor, true, nil
 	}
-	for q.Limit = keysPage; ; {
-		r, err := b.engine.Query(ctx, &q, Linearizable)
-		if err != nil {
-			return "", err
-		}
-		for i := range r.Elements {
-			// The engine's cursors are the least names above the last one returned.
-			if next := r.Elements[i].Name + "\x00"; cursors.Number(place, next) == n {
-				return next, nil
-			}
-		}
-		if q.Cursor = r.Cursor; q.Cursor == "" {
-			return "", ErrLostCursor
+	q.Limit, q.Cursor = max(q.Limit, searchStep), table.Searched(place, n)
+	r, err := req.Backend.engine.Query(ctx, &q, Linearizable)
+	if err != nil {
+		return "", false, err
+	}
+	for i := range r.Elements {
+		// The engine's cursors are the least names above the last one returned.
+		if next := r.Elements[i].Name + "\x00"; cursors.Number(place, next) == n {
+			return next, true, nil
 		}
 	}
+	if table.NoteSearched(place, n, r.Cursor); r.Cursor == "" {
+		return "", false, ErrLostCursor
+	}
+	return "", false, nil
 }
