@@ -246,22 +246,3 @@ func (x *shortening) pushedAs(ids []string) (seqs layout.Spans, err error) {
 	slices.SortFunc(seqs, func(a, b layout.Span) int { return cmp.Compare(a.From, b.From) })
 	return seqs, nil
 }
-
-// findFirst sets the seq of the oldest message that an owned head has left.
-func (s *Operations) findFirst(h *memtable.Head) error {
-	v, err := s.View(h)
-	if err != nil {
-		return err
-	}
-	found := false
-	if err := v.Oldest(memtable.AnySide, h.First, func(r *layout.Record) bool {
-		h.First, found = r.Seq, true
-		return false
-	}); err != nil {
-		return err
-	}
-	if !found {
-		return layout.HeadCountsMore(h.Inc)
-	}
-	return nil
-}

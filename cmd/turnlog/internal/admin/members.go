@@ -180,3 +180,21 @@ func writeVerdict(a *cli.App, cl turn.Cluster, index uint64, hash string) error 
 		len(cl.Nodes), index, hash)
 	return err
 }
+
+// warnOfFewVoters says what is at risk if a cluster has one voter or two since the node id got its vote, or lost it.
+func warnOfFewVoters(a *cli.App, before turn.Cluster, id string, votes bool) {
+	var voters []string
+	for _, n := range before.Nodes {
+		if n.ID == id && votes || n.ID != id && n.Voter {
+			voters = append(voters, n.ID)
+		}
+	}
+	switch len(voters) {
+	case 1:
+		fmt.Fprintf(a.Stderr, "warning: %s is the only voter: writes fail while it is down, and what its disk loses "+
+			"is lost\n", voters[0])
+	case 2:
+		fmt.Fprintf(a.Stderr, "warning: %s and %s are the only voters: writes fail while either of them is down\n",
+			voters[0], voters[1])
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
@@ -122,17 +121,6 @@ func (a *App) connect() (*client.Client, error) {
 		return nil, usageError{err: err}
 	}
 	return c, nil
-}
-
-// SplitAddrs returns the addresses of a list that commas separate.
-func SplitAddrs(s string) []string {
-	var addrs []string
-	for part := range strings.SplitSeq(s, ",") {
-		if part = strings.TrimSpace(part); part != "" {
-			addrs = append(addrs, part)
-		}
-	}
-	return addrs
 }
 
 // WithClient runs f with a client and a context that ends with an interrupt.

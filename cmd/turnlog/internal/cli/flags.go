@@ -111,3 +111,14 @@ func (f *SideFlag) Set(s string) error {
 }
 
 func (f *SideFlag) Type() string { return "end" }
+
+// SplitAddrs returns the addresses of a list that commas separate.
+func SplitAddrs(s string) []string {
+	var addrs []string
+	for part := range strings.SplitSeq(s, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			addrs = append(addrs, part)
+		}
+	}
+	return addrs
+}

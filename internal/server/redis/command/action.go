@@ -117,6 +117,14 @@ func Null() Reply { return (*resp.Writer).Null }
 // NullArray replies that there is no array.
 func NullArray() Reply { return (*resp.Writer).NullArray }
 
+// WriteNames writes an array of texts.
+func WriteNames(w *resp.Writer, names []string) {
+	w.Array(len(names))
+	for _, n := range names {
+		w.BulkString(n)
+	}
+}
+
 func counted(w *resp.Writer, n uint64) { w.Int(int64(n)) }
 
 func sayRemoved(w *resp.Writer, r turn.Result) { counted(w, r.Removed) }

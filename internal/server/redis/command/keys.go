@@ -157,14 +157,6 @@ func keys(req *Request, args [][]byte) Action {
 // nameOverhead is the bookkeeping bytes of a name in an answer.
 const nameOverhead = 32
 
-// WriteNames writes an array of texts.
-func WriteNames(w *resp.Writer, names []string) {
-	w.Array(len(names))
-	for _, n := range names {
-		w.BulkString(n)
-	}
-}
-
 // flush makes the handler of FLUSHDB and FLUSHALL. They delete in steps: keys
 // made meanwhile may or may not stay.
 func flush(all bool) Handler {
