@@ -30,7 +30,7 @@ func Families() []mutation.Family {
 		{About: "Pipelines", Mutants: pipelineMutants()},
 		{About: "Tails", Mutants: tailMutants()},
 		{About: "Users and certificates", Mutants: accessMutants()},
-		{About: "Strangers", Mutants: strangerMutants()},
+		{About: "Unauthenticated clients", Mutants: unauthenticatedMutants()},
 		{About: "Clients that block", Mutants: blockingMutants()},
 		{About: "Channels", Mutants: publishMutants()},
 		{About: "The window of ids", Mutants: windowMutants()},

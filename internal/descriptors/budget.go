@@ -5,6 +5,7 @@ package descriptors
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 )
@@ -84,13 +85,13 @@ func (b *Budget) Pool() *Pool {
 // Pool is the share of a listener. A nil Pool has no bound.
 type Pool struct {
 	budget *Budget
-	// taken, and what closes a stranger's connection and releases its descriptor, are
+	// taken, and what closes an unauthenticated connection and releases its descriptor, are
 	// guarded by budget.mu.
 	taken   int
 	giveWay func() bool
 }
 
-// Yields says what closes the connection of a stranger of this pool, and releases its
+// Yields says what closes an unauthenticated connection of this pool, and releases its
 // descriptor, when another pool needs it; it reports whether there was one.
 func (p *Pool) Yields(giveWay func() bool) {
 	p.budget.mu.Lock()
@@ -98,8 +99,8 @@ func (p *Pool) Yields(giveWay func() bool) {
 	p.giveWay = giveWay
 }
 
-// MakeRoom has a stranger of another pool give way, and reports whether one did and
-// this pool may take a descriptor at all.
+// MakeRoom has an unauthenticated connection of another pool give way, and reports whether one
+// did and this pool may take a descriptor at all.
 func (p *Pool) MakeRoom() bool {
 	if p == nil {
 		return false
@@ -149,6 +150,9 @@ func (p *Pool) Forget() {
 
 // Size returns how many connections the pool may have at the moment.
 func (p *Pool) Size() int {
+	if p == nil {
+		return math.MaxInt
+	}
 	n := p.budget.Clients()
 	return n - n/4
 }

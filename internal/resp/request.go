@@ -28,7 +28,7 @@ type RequestReader struct {
 	args  [][]byte // the same, as slices; made when the request is whole
 	taken int      // bytes charged to the budget
 
-	stranger bool // see Unauthenticated
+	unauthenticated bool // see SetUnauthenticated
 
 	size int           // counted against MaxRequest so far
 	drop *RequestError // set: the rest of the request is not kept
@@ -39,10 +39,10 @@ func NewRequestReader(r io.Reader, lim Limits) *RequestReader {
 	return &RequestReader{br: bufio.NewReaderSize(r, readBuffer), lim: lim.withDefaults()}
 }
 
-// Unauthenticated says that the client has yet to show who it is. While it has not,
+// SetUnauthenticated says that the client has yet to show who it is. While it has not,
 // requests have at most 10 arguments of 16 KiB, as with Redis, or a line of 4 KiB;
 // others are a ProtocolError.
-func (r *RequestReader) Unauthenticated(yes bool) { r.stranger = yes }
+func (r *RequestReader) SetUnauthenticated(yes bool) { r.unauthenticated = yes }
 
 // Buffered returns the number of bytes that were received and not read yet: if
 // it is 0, Next waits for the client.
@@ -159,7 +159,7 @@ func (r *RequestReader) readArray() error {
 	if n > int64(r.lim.MaxArgs) {
 		return ProtocolError("invalid multibulk length")
 	}
-	if r.stranger && n > 10 {
+	if r.unauthenticated && n > 10 {
 		return ErrArrayUnauthenticated
 	}
 	for range n {
@@ -185,7 +185,7 @@ func (r *RequestReader) readArg() error {
 	if n < 0 || n > r.lim.MaxBulk {
 		return ProtocolError("invalid bulk length")
 	}
-	if r.stranger && n > 16<<10 {
+	if r.unauthenticated && n > 16<<10 {
 		return ErrBulkUnauthenticated
 	}
 	r.size += int(n) + argOverhead
@@ -300,7 +300,7 @@ func (r *RequestReader) readInline() error {
 			return err
 		}
 		most := r.lim.MaxInline
-		if r.stranger {
+		if r.unauthenticated {
 			most = min(most, readBuffer)
 		}
 		if len(line)+len(part) > most || err != nil && !r.charge(2*len(line)+readBuffer) {

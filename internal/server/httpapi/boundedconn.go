@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"container/list"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -13,18 +12,21 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/handshakes"
+	"github.com/turnlog/turnlog/internal/server/admission"
 )
 
 // boundedConn is a connection of a client. Of one with TLS, it has what is within.
 type boundedConn struct {
 	net.Conn
-	socket   net.Conn
-	l        *boundedListener
-	head     head
-	once     sync.Once
-	stranger *list.Element // nil: it is none, or has given way. Guarded by strangers.mu, as is:
-	held     int64         // bytes of the head, if it is one
-	known    atomic.Bool   // a user has authenticated over it; set with strangers.mu held, for good
+	socket net.Conn
+	l      *boundedListener
+	place  *admission.Place
+	head   head
+	once   sync.Once
+
+	// Guarded by headMemory.mu:
+	held     int64 // bytes of heads
+	released bool  // it holds none any more
 }
 
 func (c *boundedConn) Close() error {
@@ -33,18 +35,17 @@ func (c *boundedConn) Close() error {
 	return err
 }
 
-// cut closes the connection without a word to the client, for which others would wait.
-func (c *boundedConn) cut() {
+// giveWay closes the connection without a word to the client, for which others would wait.
+func (c *boundedConn) giveWay() {
+	c.l.m.refused.Inc()
 	_ = c.socket.Close()
 	c.release()
 }
 
 func (c *boundedConn) release() {
 	c.once.Do(func() {
-		if c.l.strangers.forget(c) && c.l.descriptors != nil {
-			c.l.descriptors.Forget()
-		}
-		c.l.release()
+		c.place.Close()
+		c.l.heads.giveBack(c, true)
 		c.l.m.connections.Dec()
 	})
 }
@@ -57,13 +58,17 @@ func (c *boundedConn) CloseWrite() error {
 	return nil
 }
 
-func (l *boundedListener) release() {
-	l.mu.Lock()
-	l.count--
-	l.mu.Unlock()
-	if l.descriptors != nil {
-		l.descriptors.Release()
+// know notes that a user has authenticated over the connection. It reports false if the connections that are left are
+// for administrators.
+func (c *boundedConn) know(administrator bool) bool {
+	if c.place.Authenticated() {
+		return true
 	}
+	if !c.place.Authenticate(administrator) {
+		return false
+	}
+	c.l.heads.giveBack(c, false)
+	return true
 }
 
 // boundedOf returns the boundedConn that conn is; nil: it is none.

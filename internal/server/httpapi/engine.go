@@ -46,19 +46,3 @@ type Admin interface {
 	// RemoveNode ends the membership of a node.
 	RemoveNode(ctx context.Context, id string) error
 }
-
-// Descriptors says whether one more file descriptor may be taken for a client.
-type Descriptors interface {
-	// Take takes one, unless too many are taken. Release gives it back.
-	Take() bool
-	Release()
-	// MakeRoom has a stranger of another listener give way, so that Take can be tried
-	// again; false: none did, or it would not help.
-	MakeRoom() bool
-	// Know notes that a descriptor is a user's, unless only administrators may have one
-	// more. Forget undoes it, before Release.
-	Know(administrator bool) bool
-	Forget()
-	// Size returns how many clients may have.
-	Size() int
-}

@@ -75,7 +75,7 @@ func (c *boundedConn) Read(p []byte) (n int, err error) {
 	if n = len(p); !c.head.tooLong() {
 		n, err = c.Conn.Read(p)
 		if size := c.head.see(p[:n]); size > 0 {
-			c.l.strangers.hold(c, size)
+			c.l.heads.hold(c, size)
 		}
 	}
 	if c.head.tooLong() {
@@ -89,7 +89,7 @@ func (c *boundedConn) Read(p []byte) (n int, err error) {
 // noteState awaits the next head when a request has ended.
 func noteState(conn net.Conn, state http.ConnState) {
 	if c := boundedOf(conn); c != nil && state == http.StateIdle {
-		c.l.strangers.settle(c)
+		c.l.heads.settle(c)
 		c.head.next()
 	}
 }

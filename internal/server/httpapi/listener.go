@@ -7,24 +7,20 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/handshakes"
+	"github.com/turnlog/turnlog/internal/server/admission"
 )
 
-// boundedListener bounds the number of connections. Where there are users, the oldest
-// connection that has yet to authenticate gives way to a new one; otherwise a new one
-// that is too many is told so and closed.
+// boundedListener bounds the number of connections. A new one that is too many is told so and closed.
 type boundedListener struct {
 	net.Listener
-	max         int
-	tls         *tls.Config // nil: none
-	handshakes  *handshakes.Limit
-	strangers   *strangers // nil: there are none
-	descriptors Descriptors
-	stopping    <-chan struct{} // closed when the server stops
-	m           *instruments
+	tls        *tls.Config // nil: none
+	handshakes *handshakes.Limit
+	admission  *admission.Control
+	heads      *headMemory     // nil: there are no users
+	stopping   <-chan struct{} // closed when the server stops
+	m          *instruments
 
 	closing sync.WaitGroup // TLS connections that are being closed while the server stops
-	mu      sync.Mutex
-	count   int
 }
 
 func (l *boundedListener) Accept() (net.Conn, error) {
@@ -33,25 +29,20 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		l.strangers.makeRoom()
-		for !l.take() {
-			if !l.strangers.giveWay() && !l.othersGiveWay() {
-				l.m.refused.Inc()
-				refuse(conn)
-				conn = nil
-				break
-			}
-		}
-		if conn != nil {
+		if place := l.admission.Admit(); place != nil {
 			l.m.connections.Inc()
-			return l.welcome(conn), nil
+			return l.welcome(conn, place), nil
 		}
+		l.m.refused.Inc()
+		refuse(conn)
 	}
 }
 
-func (l *boundedListener) welcome(conn net.Conn) net.Conn {
-	c := &boundedConn{Conn: conn, socket: conn, l: l}
-	l.strangers.meet(c)
+func (l *boundedListener) welcome(conn net.Conn, place *admission.Place) net.Conn {
+	c := &boundedConn{Conn: conn, socket: conn, l: l, place: place}
+	if l.heads != nil {
+		place.SetUnauthenticated(c.giveWay)
+	}
 	if l.tls == nil {
 		return c
 	}
@@ -60,58 +51,6 @@ func (l *boundedListener) welcome(conn net.Conn) net.Conn {
 	c.Conn = secured
 	return &secureConn{boundedConn: c, tracked: tracked, tls: secured}
 }
-
-func (l *boundedListener) take() bool {
-	if l.descriptors != nil && !l.descriptors.Take() {
-		return false
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.count >= l.max {
-		if l.descriptors != nil {
-			l.descriptors.Release()
-		}
-		return false
-	}
-	l.count++
-	return true
-}
-
-// othersGiveWay has a stranger of another listener give way, if that is of any use.
-func (l *boundedListener) othersGiveWay() bool {
-	l.mu.Lock()
-	full := l.count >= l.max
-	l.mu.Unlock()
-	return !full && l.descriptors != nil && l.descriptors.MakeRoom()
-}
-
-// know notes that a user has authenticated over c. It reports false if the connections
-// that are left are for administrators.
-func (l *boundedListener) know(c *boundedConn, administrator bool) bool {
-	s := l.strangers
-	if s == nil || c.known.Load() {
-		return true
-	}
-	l.mu.Lock()
-	count := l.count
-	l.mu.Unlock()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case c.stranger == nil: // gone, or known by now
-		return true
-	case !administrator && count-s.list.Len() >= s.connections-min(s.connections/8, keptForAdmins):
-		return false
-	case l.descriptors != nil && !l.descriptors.Know(administrator):
-		return false
-	}
-	c.known.Store(true)
-	s.remove(c)
-	return true
-}
-
-// keptForAdmins is how many connections other users leave to administrators.
-const keptForAdmins = 32
 
 // refuse answers before a request is read. The answer fits the empty send
 // buffer, so that this does not block.

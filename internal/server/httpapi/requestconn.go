@@ -22,7 +22,7 @@ func noteConn(ctx context.Context, conn net.Conn) context.Context {
 // there are too many and u is no administrator.
 func (c *call) known(u *auth.User) error {
 	conn, ok := c.ctx.Value(connKey{}).(*boundedConn)
-	if !ok || conn == nil || conn.l.know(conn, u.May(auth.Admin)) {
+	if !ok || conn == nil || conn.know(u.May(auth.Admin)) {
 		return nil
 	}
 	c.out.w.Header().Set("Connection", "close")

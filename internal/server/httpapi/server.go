@@ -14,7 +14,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/turnlog/turnlog/internal/auth"
+	"github.com/turnlog/turnlog/internal/descriptors"
 	"github.com/turnlog/turnlog/internal/handshakes"
+	"github.com/turnlog/turnlog/internal/server/admission"
 	"github.com/turnlog/turnlog/internal/throttle"
 )
 
@@ -44,8 +46,8 @@ type Config struct {
 	// request.
 	AdminToken, AdminTokenFile string
 
-	MaxConns    int         // open connections; default 16,384
-	Descriptors Descriptors // bounds them further; nil: it does not
+	MaxConns    int               // open connections; default 16,384
+	Descriptors *descriptors.Pool // bounds them further; nil: it does not
 	// of the bodies and answers in work together, of one user or address 3/4 of it; default 256 MiB
 	MemoryBytes int64
 	Heartbeat   time.Duration // between comments in a stream without events; default 15 s
@@ -88,7 +90,8 @@ type Server struct {
 	hosts       Hosts
 	origins     *http.CrossOriginProtection // keeps web pages of others from writing through a browser
 	memory      memory
-	strangers   *strangers // nil: there are no users
+	admission   *admission.Control
+	heads       *headMemory // nil: there are no users
 	handshakes  *handshakes.Limit
 	buffers     sync.Pool     // of *output
 	stopping    chan struct{} // closed when streams are to end
@@ -113,6 +116,7 @@ func New(cfg Config) (*Server, error) {
 		hosts:       NewHosts(cfg.Hosts...),
 		origins:     http.NewCrossOriginProtection(),
 		handshakes:  handshakes.New(handshakes.Max),
+		admission:   admission.New(cfg.MaxConns, cfg.Descriptors),
 		stopping:    make(chan struct{}),
 	}
 	for _, o := range cfg.Origins {
@@ -121,11 +125,7 @@ func New(cfg Config) (*Server, error) {
 		}
 	}
 	if cfg.Users != nil {
-		most := cfg.MaxConns
-		if d := cfg.Descriptors; d != nil {
-			most = min(most, d.Size())
-		}
-		s.strangers = newStrangers(most, cfg.MemoryBytes)
+		s.heads = &headMemory{most: cfg.MemoryBytes / 16, admission: s.admission}
 	}
 	s.router.routes = s.routes()
 	s.memory.left.Store(cfg.MemoryBytes)
@@ -180,11 +180,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 // bound returns l with the bounds and the TLS of the configuration.
 func (s *Server) bound(l net.Listener) *boundedListener {
 	return &boundedListener{
-		Listener: l, max: s.cfg.MaxConns, tls: s.cfg.TLS, handshakes: s.handshakes,
-		strangers: s.strangers, descriptors: s.cfg.Descriptors, stopping: s.stopping, m: s.instruments,
+		Listener: l, tls: s.cfg.TLS, handshakes: s.handshakes, admission: s.admission, heads: s.heads,
+		stopping: s.stopping, m: s.instruments,
 	}
 }
 
-// GiveWay closes the oldest connection over which no user has authenticated, and
-// reports whether there was one.
-func (s *Server) GiveWay() bool { return s.strangers.giveWay() }
+// GiveWay closes the connection that has been unauthenticated for longest, and releases its descriptor for another
+// listener. It reports whether there was one.
+func (s *Server) GiveWay() bool { return s.admission.CloseOldest(1) }

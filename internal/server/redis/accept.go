@@ -55,57 +55,35 @@ func (s *Server) accept(ctx context.Context, l net.Listener, welcome func(net.Co
 	}
 }
 
-// welcome serves a connection in a goroutine of its own, if there may be one more.
+// welcome serves a connection, if there may be one more.
 func (s *Server) welcome(nc net.Conn) {
 	s.stats.accepted.Add(1)
 	wire.KeepAlive(nc, s.cfg.DeadPeerTimeout)
-	taken := s.takeDescriptor()
-	c := s.newConn(nc, s.cfg.Users)
-	s.mu.Lock()
-	full := len(s.conns) >= s.cfg.MaxClients || !taken
-	if !full {
-		s.conns[c.client.ID] = c
-		s.open.Add(1)
-	}
-	s.mu.Unlock()
-	if full {
+	place := s.admission.Admit()
+	if place == nil {
 		s.stats.rejected.Add(1)
-		c.wire.End(nil)
-		if gone := s.strangers.Forget(&c.admission.place); taken && !gone && s.cfg.Descriptors != nil {
-			s.cfg.Descriptors.Release()
-		}
-		c.memory.Close()
 		turnAway(nc)
 		return
 	}
-	go func() {
-		defer s.open.Done()
-		c.serve()
-		s.mu.Lock()
-		delete(s.conns, c.client.ID)
-		s.mu.Unlock()
-		if gaveWay := s.strangers.Forget(&c.admission.place); s.cfg.Descriptors != nil && !gaveWay {
-			s.cfg.Descriptors.Release()
-		}
-	}()
+	s.conns.serve(s.newConn(nc, s.cfg.Users, place))
 }
 
-// welcomeLocal serves a connection of this process in a goroutine of its own.
+// welcomeLocal serves a connection of this process.
 func (s *Server) welcomeLocal(nc net.Conn) {
 	s.stats.accepted.Add(1)
-	c := s.newConn(nc, nil)
-	s.mu.Lock()
-	s.conns[c.client.ID] = c
-	s.open.Add(1)
-	s.mu.Unlock()
-	go func() {
-		defer s.open.Done()
-		c.serve()
-		s.mu.Lock()
-		delete(s.conns, c.client.ID)
-		s.mu.Unlock()
-	}()
+	s.conns.serve(s.newConn(nc, nil, nil))
 }
+
+// giveWay closes an unauthenticated connection in favour of another one.
+func (c *conn) giveWay() {
+	c.srv.conns.remove(c)
+	c.srv.stats.rejected.Add(1)
+	c.wire.CutOff()
+}
+
+// GiveWay closes the connection that has been unauthenticated for longest, and releases its descriptor for another
+// listener. It reports whether there was one.
+func (s *Server) GiveWay() bool { return s.admission.CloseOldest(1) }
 
 // turnAway tells a client that it is one too many. The text fits the empty send
 // buffer. With TLS it would take a handshake, for which others would wait.

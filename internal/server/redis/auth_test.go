@@ -329,7 +329,7 @@ func TestAuthorisingAllocatesNothing(t *testing.T) {
 	nc, other := net.Pipe()
 	defer nc.Close()
 	defer other.Close()
-	c := s.newConn(nc, s.cfg.Users)
+	c := s.newConn(nc, s.cfg.Users, s.admission.Admit())
 	if err := c.logIn([]byte("ann"), []byte(secretOf("ann"))); err != "" {
 		t.Fatal(err)
 	}
@@ -361,7 +361,7 @@ func BenchmarkAuthorise(b *testing.B) {
 		}
 		s := New(cfg)
 		nc, _ := net.Pipe()
-		c := s.newConn(nc, s.cfg.Users)
+		c := s.newConn(nc, s.cfg.Users, s.admission.Admit())
 		if with {
 			c.logIn([]byte("ann"), []byte(secretOf("ann")))
 		}

@@ -80,7 +80,7 @@ func clientList(c *conn, args [][]byte) command.Action {
 	default:
 		return command.ErrSyntax
 	}
-	cs := c.srv.clients()
+	cs := c.srv.conns.all()
 	slices.SortFunc(cs, func(a, b *conn) int { return int(a.client.ID) - int(b.client.ID) })
 	var b strings.Builder
 	now := c.srv.cfg.Now()
@@ -117,7 +117,7 @@ func clientKill(c *conn, args [][]byte) command.Action {
 		return command.Error("ERR No such user '" + command.Clip(f.User, 128) + "'")
 	}
 	n, self := int64(0), false
-	for _, other := range c.srv.clients() {
+	for _, other := range c.srv.conns.all() {
 		if !f.Match(&other.client) || other == c && f.SkipMe {
 			continue
 		}
@@ -135,7 +135,7 @@ func clientKill(c *conn, args [][]byte) command.Action {
 }
 
 func killAddr(c *conn, addr string) command.Action {
-	for _, other := range c.srv.clients() {
+	for _, other := range c.srv.conns.all() {
 		if other.client.Remote.String() != addr {
 			continue
 		}
@@ -168,7 +168,7 @@ func clientUnblock(c *conn, args [][]byte) command.Action {
 	}
 	return command.Alone(func(context.Context) (command.Reply, error) {
 		n := uint64(0)
-		for _, other := range c.srv.clients() {
+		for _, other := range c.srv.conns.all() {
 			if int64(other.client.ID) == id && other.block.End(refusal) {
 				n = 1
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/auth"
+	"github.com/turnlog/turnlog/internal/descriptors"
 	"github.com/turnlog/turnlog/internal/server/redis/idpath"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -42,16 +43,16 @@ type Config struct {
 	// one is told so and closed.
 	MaxClients int
 	// Descriptors bounds them further; nil: it does not.
-	Descriptors Descriptors
+	Descriptors *descriptors.Pool
 	// MaxRequestBytes is the length of a request that is kept; a longer one is
 	// refused without losing the connection. By default, what the engine's
 	// limits allow for an append.
 	MaxRequestBytes int
 	// ReceiveBytes bounds the memory of all large requests being received
 	// together, and of what connections keep between requests: 256 MiB. One user, or
-	// one address where there are no Users, has three quarters of it at most; strangers
-	// have a sixteenth of it beside, one address of theirs a quarter of that. Beyond it,
-	// requests of more than 16 KiB are refused as OVERLOADED.
+	// one address where there are no Users, has three quarters of it at most; connections
+	// that have yet to authenticate have another sixteenth, and those of one address a quarter
+	// of that. Beyond it, requests of more than 16 KiB are refused as OVERLOADED.
 	ReceiveBytes int64
 	// PipelineRequests and PipelineBytes bound the requests of one connection
 	// that are read ahead of their replies: 1,024 and 16 MiB.
@@ -76,22 +77,6 @@ type Config struct {
 	// ShutdownTimeout is how long Run waits for what is in flight when its
 	// context ends: 10 s.
 	ShutdownTimeout time.Duration
-}
-
-// Descriptors says whether one more file descriptor may be taken for a client.
-type Descriptors interface {
-	// Take takes one, unless too many are taken. Release gives it back.
-	Take() bool
-	Release()
-	// MakeRoom has a stranger of another listener give way, so that Take can be tried
-	// again; false: none did, or it would not help.
-	MakeRoom() bool
-	// Know notes that a descriptor is a user's, unless only administrators may have one
-	// more. Forget undoes it, before Release.
-	Know(administrator bool) bool
-	Forget()
-	// Size is how many may be taken.
-	Size() int
 }
 
 func (c Config) withDefaults() Config {

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/admission"
 	"github.com/turnlog/turnlog/internal/server/redis/blocked"
 	"github.com/turnlog/turnlog/internal/server/redis/clients"
 	"github.com/turnlog/turnlog/internal/server/redis/inflight"
@@ -14,15 +15,15 @@ import (
 )
 
 // conn is one client's connection. Its fields belong to the goroutine in serve,
-// but for client and block, and for what admission, wire, order and pipeline say of theirs.
+// but for client and block, and for what place, wire, order and pipeline say of theirs.
 type conn struct {
-	srv       *Server
-	client    clients.Client // what it shows to others
-	wire      *wire.Wire
-	in        *resp.RequestReader
-	memory    *requestmemory.Account
-	admission admission
-	replies   *replies.Queue
+	srv     *Server
+	client  clients.Client // what it shows to others
+	wire    *wire.Wire
+	in      *resp.RequestReader
+	memory  *requestmemory.Account
+	place   *admission.Place // nil: it is of this process
+	replies *replies.Queue
 
 	who       identity
 	namespace string

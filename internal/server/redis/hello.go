@@ -46,7 +46,7 @@ func hello(c *conn, args [][]byte) command.Action {
 			return command.Error("ERR Syntax error in HELLO option '" + command.Clip(string(args[i]), 128) + "'")
 		}
 	}
-	if c.who.stranger() {
+	if c.who.unauthenticated() {
 		return errNoAuthHello
 	}
 	if named {

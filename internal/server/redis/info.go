@@ -105,8 +105,8 @@ func (s *Server) infoServer(_ context.Context, b *strings.Builder) {
 }
 
 func (s *Server) infoClients(_ context.Context, b *strings.Builder) {
-	line(b, "connected_clients", len(s.clients()))
-	line(b, "maxclients", s.maxClients())
+	line(b, "connected_clients", s.conns.count())
+	line(b, "maxclients", s.admission.Size())
 	line(b, "blocked_clients", s.blocked.Load())
 }
 

@@ -15,8 +15,8 @@ type identity struct {
 	user  *auth.User  // nil: it has yet to authenticate, or there are no users
 }
 
-// stranger reports whether the client has yet to authenticate.
-func (i *identity) stranger() bool { return i.all != nil && i.user == nil }
+// unauthenticated reports whether the client has yet to authenticate.
+func (i *identity) unauthenticated() bool { return i.all != nil && i.user == nil }
 
 // outdated reports whether the users file was read again since the client's user
 // was looked up.
@@ -36,8 +36,8 @@ func (c *conn) follow() {
 	}
 }
 
-// become makes u the connection's user; nil: a stranger, which may send small requests
-// only, and soon.
+// become makes u the connection's user; nil: it has yet to authenticate, may send
+// small requests only, and has little time for it.
 func (c *conn) become(u *auth.User) {
 	c.who.user = u
 	c.admit(u)
@@ -48,21 +48,18 @@ func (c *conn) become(u *auth.User) {
 	c.client.SetUser(u, c.who.login, name)
 }
 
-// admit gives the connection the time and the memory of u's; nil: of a stranger.
+// admit gives the connection the time and the memory that u's have; nil: that unauthenticated ones have.
 func (c *conn) admit(u *auth.User) {
-	s := c.srv
-	c.in.Unauthenticated(u == nil)
+	c.in.SetUnauthenticated(u == nil)
 	if u != nil {
-		c.admission.know(true) // it is in, whatever it may have been before
-		c.wire.SetStranger(false)
-		s.strangers.Forget(&c.admission.place)
+		c.place.Authenticate(true) // it was let in when it logged in
+		c.wire.SetUnauthenticated(false)
 		c.memory.ToUser(u.Name)
 		return
 	}
-	c.admission.unknow()
-	c.wire.SetStranger(true)
-	s.strangers.Meet(c, &c.admission.place)
-	c.memory.ToStranger(c.wire.Remote())
+	c.place.SetUnauthenticated(c.giveWay)
+	c.wire.SetUnauthenticated(true)
+	c.memory.ToUnauthenticated(c.wire.Remote())
 }
 
 // errSubscribed binds subscriptions to the user that was allowed to make them: otherwise
@@ -96,7 +93,7 @@ func (c *conn) logIn(name, secret []byte) command.Error {
 	if c.subs.Count() > 0 && c.who.login.Name != login.Name {
 		return errSubscribed
 	}
-	if c.who.user == nil && !c.srv.mayStay(&c.admission, user) {
+	if c.who.user == nil && !c.place.Authenticate(user.May(auth.Admin)) {
 		return errMaxClients
 	}
 	c.who.login, c.who.set = login, set
@@ -104,7 +101,7 @@ func (c *conn) logIn(name, secret []byte) command.Error {
 	return ""
 }
 
-// logOut makes the connection that of a stranger.
+// logOut makes the connection unauthenticated.
 func (c *conn) logOut() {
 	if c.who.all != nil {
 		c.who.login = auth.Login{}
@@ -127,7 +124,7 @@ func aclWhoAmI(c *conn, _ [][]byte) command.Action { return command.Text(c.clien
 // deliver messages although their user was removed or changed.
 func (s *Server) UsersChanged() {
 	set := s.cfg.Users.Current()
-	for _, c := range s.clients() {
+	for _, c := range s.conns.all() {
 		if c.who.all == nil {
 			continue
 		}

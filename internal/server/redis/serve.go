@@ -5,6 +5,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/auth"
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/admission"
 	"github.com/turnlog/turnlog/internal/server/redis/blocked"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/internal/server/redis/inflight"
@@ -16,11 +17,10 @@ import (
 )
 
 // newConn returns a connection of one of those users, or of a client that needs to be none: nil.
-func (s *Server) newConn(nc net.Conn, users *auth.Users) *conn {
+func (s *Server) newConn(nc net.Conn, users *auth.Users, place *admission.Place) *conn {
 	now := s.cfg.Now()
-	c := &conn{srv: s, namespace: turn.DefaultNamespace, proto: 2}
+	c := &conn{srv: s, place: place, namespace: turn.DefaultNamespace, proto: 2}
 	c.who.all = users
-	c.admission.descriptors = s.cfg.Descriptors
 	c.order.Limit(maxReads)
 	c.memory = s.openAccount(nc, users)
 	c.wire = wire.New(s.work, nc, &s.wires, c.memory)
@@ -44,7 +44,7 @@ func (s *Server) openAccount(nc net.Conn, users *auth.Users) *requestmemory.Acco
 	if users == nil {
 		return s.memory.OpenUnnamed(nc.RemoteAddr())
 	}
-	return s.memory.OpenStranger(nc.RemoteAddr())
+	return s.memory.OpenUnauthenticated(nc.RemoteAddr())
 }
 
 // serve reads and starts requests until the input ends, then waits until all of
@@ -61,5 +61,5 @@ func (c *conn) serve() {
 	c.wire.Close()
 	c.in.Close()
 	c.memory.Close()
-	c.admission.unknow()
+	c.place.Close()
 }

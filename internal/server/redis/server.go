@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/handshakes"
+	"github.com/turnlog/turnlog/internal/server/admission"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/internal/server/redis/pubsub"
 	"github.com/turnlog/turnlog/internal/server/redis/replies"
 	"github.com/turnlog/turnlog/internal/server/redis/requestmemory"
-	"github.com/turnlog/turnlog/internal/server/redis/strangers"
 	"github.com/turnlog/turnlog/internal/server/redis/wire"
 	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/internal/throttle"
@@ -33,7 +33,8 @@ type Server struct {
 	handlers  []connHandler
 	stats     *stats
 	memory    *requestmemory.Pool
-	strangers strangers.Queue[*conn]
+	admission *admission.Control
+	conns     openConns
 	hub       *pubsub.Hub
 	pushing   replies.Budget
 	started   time.Time
@@ -45,13 +46,8 @@ type Server struct {
 	work   context.Context
 	cancel context.CancelFunc
 
-	nextID atomic.Uint64
-	open   sync.WaitGroup // connections being served
-
+	nextID  atomic.Uint64
 	blocked atomic.Int64 // requests that wait for something to happen to their keys
-
-	mu    sync.Mutex
-	conns map[uint64]*conn // by id
 }
 
 // New returns a Server that Run will start.
@@ -63,8 +59,9 @@ func New(cfg Config) *Server {
 	s := &Server{
 		cfg: cfg, engine: cfg.Engine, log: cfg.Logger, table: t, backend: backend, handlers: bindHandlers(t),
 		stats: newStats(t), slow: throttle.NewSlow(cfg.SlowRequest, cfg.Logger),
-		memory: requestmemory.New(cfg.ReceiveBytes), hub: pubsub.New(cfg.Engine),
-		started: cfg.Now(), conns: make(map[uint64]*conn), runID: newRunID(),
+		admission: admission.New(cfg.MaxClients, cfg.Descriptors),
+		memory:    requestmemory.New(cfg.ReceiveBytes), hub: pubsub.New(cfg.Engine),
+		started: cfg.Now(), conns: openConns{byID: make(map[uint64]*conn)}, runID: newRunID(),
 		wires: wire.Shared{Log: cfg.Logger, ReadTimeout: cfg.ReadTimeout, WriteTimeout: cfg.WriteTimeout,
 			KeptBytes: cfg.PipelineBytes, Handshakes: handshakes.New(handshakes.Max)},
 	}
@@ -101,12 +98,12 @@ func (s *Server) Run(ctx context.Context) error {
 }
 
 func (s *Server) shutDown() {
-	for _, c := range s.clients() {
+	for _, c := range s.conns.all() {
 		c.wire.Stop()
 	}
 	done := make(chan struct{})
 	go func() {
-		s.open.Wait()
+		s.conns.serving.Wait()
 		close(done)
 	}()
 	if closedWithin(done, s.cfg.ShutdownTimeout) {
@@ -117,7 +114,7 @@ func (s *Server) shutDown() {
 	if closedWithin(done, time.Second) {
 		return
 	}
-	for _, c := range s.clients() {
+	for _, c := range s.conns.all() {
 		c.wire.CutOff()
 	}
 	<-done
@@ -126,15 +123,4 @@ func (s *Server) shutDown() {
 func closedWithin(done <-chan struct{}, d time.Duration) bool {
 	signal.Wait(context.Background(), done, d)
 	return signal.Closed(done)
-}
-
-// clients returns the open connections.
-func (s *Server) clients() []*conn {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	cs := make([]*conn, 0, len(s.conns))
-	for _, c := range s.conns {
-		cs = append(cs, c)
-	}
-	return cs
 }

@@ -17,7 +17,7 @@ func (s *Server) settings() map[string]string {
 		"appendonly":             "yes",
 		"cluster-enabled":        "no",
 		"databases":              strconv.Itoa(command.Databases),
-		"maxclients":             strconv.Itoa(s.maxClients()),
+		"maxclients":             strconv.Itoa(s.admission.Size()),
 		"maxmemory":              "0",
 		"maxmemory-policy":       "noeviction",
 		"notify-keyspace-events": "",

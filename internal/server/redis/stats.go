@@ -78,11 +78,8 @@ func (s *stats) calls() uint64 {
 
 // Metrics returns what was counted. It may be called by any goroutine.
 func (s *Server) Metrics() Metrics {
-	s.mu.Lock()
-	open := len(s.conns)
-	s.mu.Unlock()
 	m := Metrics{
-		Connections: open, Accepted: s.stats.accepted.Load(), Rejected: s.stats.rejected.Load(),
+		Connections: s.conns.count(), Accepted: s.stats.accepted.Load(), Rejected: s.stats.rejected.Load(),
 		BytesReceived: s.wires.Received.Load(), BytesSent: s.wires.Sent.Load(), ReceiveBytes: s.memory.Used(),
 		UnknownCommands: s.stats.unknown.Load(),
 	}

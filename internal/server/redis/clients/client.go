@@ -28,7 +28,7 @@ type Client struct {
 	proto    int
 	command  string
 	userName string
-	user     *auth.User // nil: a stranger, or there are no users
+	user     *auth.User // nil: it has yet to authenticate, or there are no users
 	login    auth.Login
 	active   time.Time // when the last request was received
 	noEvict  bool
@@ -79,8 +79,8 @@ func (c *Client) SetNamespace(ns string) {
 	c.set(func() { c.db = db })
 }
 
-// SetUser notes as whom a client has authenticated, and what that user is called. user is nil for a
-// stranger, and where there are no users.
+// SetUser notes as whom a client has authenticated, and what that user is called. user is nil for
+// one that has yet to authenticate, and where there are no users.
 func (c *Client) SetUser(user *auth.User, login auth.Login, name string) {
 	c.set(func() { c.user, c.login, c.userName = user, login, name })
 }

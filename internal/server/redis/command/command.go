@@ -35,7 +35,7 @@ type Command struct {
 
 	Slot       int // place in the statistics
 	Right      auth.Right
-	BeforeAuth bool // strangers may
+	BeforeAuth bool // it may be sent before authenticating
 	Blocks     bool
 }
 

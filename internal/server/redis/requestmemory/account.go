@@ -75,17 +75,17 @@ func (s *shares) release(sh *share) {
 }
 
 // Pool is the memory for requests. One user, or one address without a user, may have three
-// quarters of it. Strangers have a sixteenth of it beside, so that they take nothing from users;
-// one address of theirs a quarter of that.
+// quarters of it. Connections that have yet to authenticate have another sixteenth, so that they take
+// nothing from users; those of one address have a quarter of that.
 type Pool struct {
-	bytes            int64
-	users, strangers *resp.Budget
-	shares           shares
+	bytes                  int64
+	users, unauthenticated *resp.Budget
+	shares                 shares
 }
 
 // New returns a pool of so many bytes.
 func New(bytes int64) *Pool {
-	return &Pool{bytes: bytes, users: resp.NewBudget(bytes), strangers: resp.NewBudget(bytes / 16)}
+	return &Pool{bytes: bytes, users: resp.NewBudget(bytes), unauthenticated: resp.NewBudget(bytes / 16)}
 }
 
 // Used returns how much users have taken.
@@ -96,13 +96,13 @@ func (p *Pool) OpenUnnamed(from net.Addr) *Account {
 	return &Account{pool: p, all: p.users, share: p.shares.take("from "+hostOf(from), p.bytes/4*3)}
 }
 
-// OpenStranger opens the account of a connection that has yet to authenticate.
-func (p *Pool) OpenStranger(from net.Addr) *Account {
-	return &Account{pool: p, all: p.strangers, share: p.strangerShare(from)}
+// OpenUnauthenticated opens the account of a connection that has yet to authenticate.
+func (p *Pool) OpenUnauthenticated(from net.Addr) *Account {
+	return &Account{pool: p, all: p.unauthenticated, share: p.unauthenticatedShare(from)}
 }
 
-func (p *Pool) strangerShare(from net.Addr) *share {
-	return p.shares.take("stranger "+hostOf(from), p.bytes/64)
+func (p *Pool) unauthenticatedShare(from net.Addr) *share {
+	return p.shares.take("unauthenticated "+hostOf(from), p.bytes/64)
 }
 
 func hostOf(addr net.Addr) string {
@@ -117,8 +117,10 @@ func (a *Account) ToUser(name string) {
 	a.move(a.pool.users, a.pool.shares.take("user "+name, a.pool.bytes/4*3))
 }
 
-// ToStranger charges what the connection holds to the strangers of its address.
-func (a *Account) ToStranger(from net.Addr) { a.move(a.pool.strangers, a.pool.strangerShare(from)) }
+// ToUnauthenticated charges what the connection holds to the unauthenticated connections of its address.
+func (a *Account) ToUnauthenticated(from net.Addr) {
+	a.move(a.pool.unauthenticated, a.pool.unauthenticatedShare(from))
+}
 
 // move charges what the connection holds to another share, of which it may be more than there
 // is: the connection will get no more then.

@@ -32,11 +32,11 @@ func TestWhatAConnectionHoldsMovesWithIt(t *testing.T) {
 	p, from := New(64<<10), &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 5}
 	expect := func(when string, users, strangers int64) {
 		t.Helper()
-		if u, s := p.Used(), p.strangers.Used(); u != users || s != strangers {
+		if u, s := p.Used(), p.unauthenticated.Used(); u != users || s != strangers {
 			t.Errorf("%s: users hold %d bytes and strangers %d, want %d and %d", when, u, s, users, strangers)
 		}
 	}
-	a := p.OpenStranger(from)
+	a := p.OpenUnauthenticated(from)
 	if !a.Take(1000) || a.Take(1000) {
 		t.Error("the strangers of one address have not a sixty-fourth of the memory")
 	}
@@ -46,7 +46,7 @@ func TestWhatAConnectionHoldsMovesWithIt(t *testing.T) {
 	if !a.Take(4000) {
 		t.Error("a user is refused what a stranger may not have")
 	}
-	a.ToStranger(from)
+	a.ToUnauthenticated(from)
 	expect("logged out", 0, 5000)
 	a.Close()
 	expect("closed", 0, 0)

@@ -10,7 +10,7 @@ import (
 )
 
 // Endings are the reasons for closing connections that clients can give as often as
-// they like, strangers included; so each of them is logged once a second at most.
+// they like, without being users; so each of them is logged once a second at most.
 type Endings struct {
 	paused, http, unread, unheard throttle.Throttle
 }

@@ -125,7 +125,8 @@ func (w *Wire) Between() { w.within = false }
 const handshakeTime = 10 * time.Second
 
 // ShakeHands begins TLS, if the connection has it. Without users no read has a deadline
-// until a request has begun, and with client certificates this is where strangers end.
+// until a request has begun, and with client certificates this is where those
+// end that have none.
 func (w *Wire) ShakeHands() error {
 	secured, ok := w.nc.(*tls.Conn)
 	if !ok {
@@ -141,16 +142,16 @@ func (w *Wire) ShakeHands() error {
 	return secured.HandshakeContext(ctx)
 }
 
-// SetStranger gives a client that has yet to authenticate ReadTimeout for it; one that has, or need not,
-// all the time that there is.
-func (w *Wire) SetStranger(yes bool) {
+// SetUnauthenticated gives a client that has yet to authenticate ReadTimeout for it; one that has, or need
+// not, has all the time that there is.
+func (w *Wire) SetUnauthenticated(yes bool) {
 	w.loginBy = time.Time{}
 	if yes {
 		w.loginBy = time.Now().Add(w.shared.ReadTimeout)
 	}
 }
 
-// limitRead bounds the time for more of a request, and that in which a stranger has to
+// limitRead bounds the time for more of a request, and that in which a client has to
 // authenticate; users may take their time between requests.
 func (w *Wire) limitRead() error {
 	by := w.loginBy

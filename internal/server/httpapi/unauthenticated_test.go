@@ -181,22 +181,3 @@ func TestOneUserLeavesMemory(t *testing.T) {
 		t.Errorf("one user holds %d of %d bytes", n, all)
 	}
 }
-
-// A request over a connection whose user is known does not take the lock of the strangers.
-func TestKnownConnectionsDoNotLockStrangers(t *testing.T) {
-	d := startServer(t, func(c *Config) { c.Users = testUsers(t) })
-	known := d.connect("")
-	replies := bufio.NewReader(known)
-	if status := get(t, known, replies, "/v1/sessions", bearer("reader")); status != http.StatusOK {
-		t.Fatal(status)
-	}
-	known.SetDeadline(time.Now().Add(20 * time.Second))
-	s := d.server.strangers
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for range 2 {
-		if status := get(t, known, replies, "/v1/sessions", bearer("reader")); status != http.StatusOK {
-			t.Fatal(status)
-		}
-	}
-}

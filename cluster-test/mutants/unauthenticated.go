@@ -2,14 +2,14 @@ package mutants
 
 import "github.com/turnlog/turnlog/cluster-test/mutation"
 
-// strangerMutants break floods of strangers.
-func strangerMutants() []mutation.Mutant {
+// unauthenticatedMutants break what bounds clients that have yet to authenticate.
+func unauthenticatedMutants() []mutation.Mutant {
 	return []mutation.Mutant{
 		{Name: "http-strangers-stay", About: "HTTP connections without a user do not give way to new ones",
-			Edits: []mutation.Edit{{Old: "func (s *strangers) giveWay() bool { return s != nil && s.close(1) }",
-				New: "func (s *strangers) giveWay() bool { return false }"},
-				{Old: "\tif s.list.Len() < atLeast {", New: "\tif true {"}},
-			Catchers: []mutation.Catcher{{Test: "httpapi.TestStrangersGiveWay", Runs: 1}}},
+			Edits: []mutation.Edit{{Old: "\tif c.unauthenticated.Len() < max(atLeast, 1) {",
+				New: "\tif c.unauthenticated.Len() >= 0 {"}},
+			Catchers: []mutation.Catcher{{Test: "httpapi.TestStrangersGiveWay", Runs: 1},
+				{Test: "TestOldestGivesWay", Runs: 1}}},
 		{Name: "handshakes-unbounded", About: "any number of TLS handshakes take place at a time",
 			Edits:    []mutation.Edit{{Old: "\tif l.taken < l.max {", New: "\tif l.max > 0 {"}},
 			Catchers: []mutation.Catcher{{Test: "TestHandshakesWaitForEachOther", Runs: 1}}},
@@ -21,7 +21,8 @@ func strangerMutants() []mutation.Mutant {
 				New: "\tif c, ok := h.conn.(*Conn); ok && c == nil {\n"}},
 			Catchers: []mutation.Catcher{{Test: "TestSlowClientsDelayNoOthers", Runs: 1}}},
 		{Name: "http-users-give-way", About: "an HTTP connection of a user gives way to strangers",
-			Edits:    []mutation.Edit{{Old: "\ts.remove(c)\n\treturn true\n", New: "\treturn true\n"}},
+			Edits: []mutation.Edit{{Old: "\tc.unauthenticated.Remove(p.element)\n\tp.element = nil\n\treturn true\n",
+				New: "\treturn true\n"}},
 			Catchers: []mutation.Catcher{{Test: "TestUsersDoNotGiveWay", Runs: 1}}},
 		{Name: "descriptors-all-users", About: "users who are no administrators may take all descriptors",
 			Edits: []mutation.Edit{{Old: "if !administrator && p.budget.known >=",
@@ -30,8 +31,8 @@ func strangerMutants() []mutation.Mutant {
 				{Test: "httpapi.TestConnectionsForAdministrators", Runs: 1}}},
 		{Name: "strangers-keep-descriptors",
 			About: "a stranger does not give way when it is descriptors that are used up",
-			Edits: []mutation.Edit{{Old: "\t\tif s.closeOldest(1) {\n\t\t\treturn true\n\t\t}\n\t\tif !d.MakeRoom() {",
-				New: "\t\tif !d.MakeRoom() {"}},
+			Edits: []mutation.Edit{{Old: "if !c.CloseOldest(1) && !c.othersGiveWay() {",
+				New: "if !c.othersGiveWay() {"}},
 			Catchers: []mutation.Catcher{{Test: "TestStrangersGiveTheirDescriptors", Runs: 1}}},
 		{Name: "stranger-stalls-accepting",
 			About: "a stranger that does not read is written to before its connection is closed",
@@ -66,9 +67,12 @@ func strangerMutants() []mutation.Mutant {
 				New: "|| descriptors.Missing(err) && false\n}"}},
 			Catchers: []mutation.Catcher{{Test: "TestNoDescriptorForTheNextSegment", Runs: 1}}},
 		{Name: "refused-keep-descriptors", About: "a connection that is one too many does not give its descriptor back",
-			Edits: []mutation.Edit{{Old: "taken && !gone && s.cfg.Descriptors != nil",
-				New: "!taken && !gone && s.cfg.Descriptors != nil"}},
-			Catchers: []mutation.Catcher{{Test: "TestDescriptorsAreGivenBack", Runs: 1}}},
+			Edits:    []mutation.Edit{{Old: "\t\tc.descriptors.Release()\n\t\treturn false\n", New: "\t\treturn false\n"}},
+			Catchers: []mutation.Catcher{{Test: "redis.TestDescriptorsAreGivenBack", Runs: 1}}},
+		{Name: "logged-out-keep-descriptors",
+			About:    "a descriptor counts as a user's on after the connection is unauthenticated again",
+			Edits:    []mutation.Edit{{Old: "if p.authenticated.Swap(false) {", New: "if p.authenticated.Swap(false) && false {"}},
+			Catchers: []mutation.Catcher{{Test: "admission.TestDescriptorsAreGivenBack", Runs: 1}}},
 		{Name: "memory-for-each-connection", About: "each connection of a user has the memory that is for all of " +
 			"that user's",
 			Edits:    []mutation.Edit{{Old: "s.byName[name] = sh\n", New: ""}},

@@ -155,7 +155,7 @@ func TestStrangerThatDoesNotReadGivesWay(t *testing.T) {
 	socket := <-sockets.accepted
 	socket.fill(t)
 	socket.arm()
-	if !s.closeOldest(1) {
+	if !s.GiveWay() {
 		t.Fatal("no stranger gave way")
 	}
 	socket.mu.Lock()
