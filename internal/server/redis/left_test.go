@@ -207,7 +207,7 @@ func TestScansEndWhenTheClientGoes(t *testing.T) {
 			socketOf(c.nc).CloseWrite()
 		}
 		eventually(t, "the server knows that the client has gone", func() bool {
-			for _, conn := range s.clients() {
+			for _, conn := range s.conns.all() {
 				if conn.client.Remote.String() == c.nc.LocalAddr().String() {
 					return asClient{conn}.HasLeft()
 				}
