@@ -98,22 +98,3 @@ func (s *Operations) keepOnly(h *memtable.Head, kept memtable.Removal) {
 	h.Low = [2]uint64{max(h.Low[0], kept.Lowest), max(h.Low[1], kept.Lowest)}
 	s.Tables.Active.RemoveBelow(h.Inc, kept.Lowest)
 }
-
-// findFirst sets the seq of the oldest message that an owned head has left.
-func (s *Operations) findFirst(h *memtable.Head) error {
-	v, err := s.View(h)
-	if err != nil {
-		return err
-	}
-	found := false
-	if err := v.Oldest(memtable.AnySide, h.First, func(r *layout.Record) bool {
-		h.First, found = r.Seq, true
-		return false
-	}); err != nil {
-		return err
-	}
-	if !found {
-		return layout.HeadCountsMore(h.Inc)
-	}
-	return nil
-}

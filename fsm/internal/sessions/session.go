@@ -91,3 +91,22 @@ func CheckExpect(expect *uint64, h *memtable.Head) error {
 	e.Revision = current
 	return e
 }
+
+// findFirst sets the seq of the oldest message that an owned head has left.
+func (s *Operations) findFirst(h *memtable.Head) error {
+	v, err := s.View(h)
+	if err != nil {
+		return err
+	}
+	found := false
+	if err := v.Oldest(memtable.AnySide, h.First, func(r *layout.Record) bool {
+		h.First, found = r.Seq, true
+		return false
+	}); err != nil {
+		return err
+	}
+	if !found {
+		return layout.HeadCountsMore(h.Inc)
+	}
+	return nil
+}

@@ -65,20 +65,22 @@ func (s *Server) welcome(nc net.Conn) {
 		turnAway(nc)
 		return
 	}
-	s.conns.serve(s.newConn(nc, s.cfg.Users, place))
+	s.serve(s.newConn(nc, s.cfg.Users, place))
 }
 
 // welcomeLocal serves a connection of this process.
 func (s *Server) welcomeLocal(nc net.Conn) {
 	s.stats.accepted.Add(1)
-	s.conns.serve(s.newConn(nc, nil, nil))
+	s.serve(s.newConn(nc, nil, nil))
 }
 
-// giveWay closes an unauthenticated connection in favour of another one.
-func (c *conn) giveWay() {
-	c.srv.conns.remove(c)
-	c.srv.stats.rejected.Add(1)
-	c.wire.CutOff()
+// serve serves a connection in a goroutine of its own.
+func (s *Server) serve(c *conn) {
+	s.conns.add(c)
+	s.conns.serving.Go(func() {
+		c.serve()
+		s.conns.remove(c)
+	})
 }
 
 // GiveWay closes the connection that has been unauthenticated for longest, and releases its descriptor for another

@@ -62,6 +62,13 @@ func (c *conn) admit(u *auth.User) {
 	c.memory.ToUnauthenticated(c.wire.Remote())
 }
 
+// giveWay closes an unauthenticated connection in favour of another one.
+func (c *conn) giveWay() {
+	c.srv.conns.remove(c)
+	c.srv.stats.rejected.Add(1)
+	c.wire.CutOff()
+}
+
 // errSubscribed binds subscriptions to the user that was allowed to make them: otherwise
 // the connection would still receive messages that another user may not see, or after
 // the first user was removed.

@@ -10,15 +10,11 @@ type openConns struct {
 	byID map[uint64]*conn
 }
 
-// serve serves a connection in a goroutine of its own.
-func (o *openConns) serve(c *conn) {
+// add lists a connection.
+func (o *openConns) add(c *conn) {
 	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.byID[c.client.ID] = c
-	o.mu.Unlock()
-	o.serving.Go(func() {
-		c.serve()
-		o.remove(c)
-	})
 }
 
 // remove takes a connection off those that are listed.
