@@ -25,6 +25,9 @@ func rightsFaults() []Fault {
 // spreadLimit is how long a node may take to go by users and certificates of which it was told.
 const spreadLimit = 6 * time.Second
 
+// signalLimit is how long a node may take to act on the signal that tells it: what it answers sooner says nothing.
+const signalLimit = 2 * time.Second
+
 func rightsLost(ctx context.Context, e *Env) (healer, error) {
 	right, reads := auth.Read, e.Rand.IntN(3) == 0
 	if reads {
@@ -110,30 +113,31 @@ func (e *Env) spread(ctx context.Context, what string,
 }
 
 // told tells a node until it goes by the change, or spreadLimit is over, which each node has for
-// itself: where there is no leader, the nodes before it may not answer. behind: it does not by its last
-// answer since it was told.
+// itself: where there is no leader, the nodes before it may not answer. behind: it does not by the last
+// answer to what it was asked signalLimit after it was first told, or later.
 func (e *Env) told(ctx context.Context, n *cluster.Node,
 	follows func(context.Context, *cluster.Node) (bool, error)) (knows, behind bool) {
 	limited, cancel := context.WithTimeout(ctx, spreadLimit)
 	defer cancel()
-	told := false
+	var told time.Time // for the first time
 	waited := testcluster.Until(limited, "", func() bool {
 		if !n.Running() {
 			return true
 		}
+		late := !told.IsZero() && time.Since(told) > signalLimit
 		ok, err := follows(limited, n)
 		if err == nil {
-			behind = !ok && told
+			behind = !ok && late
 		}
-		if err == nil && !ok || !n.Healthy() {
-			told = n.Reload() == nil // or it has just ended
+		if (err == nil && !ok || !n.Healthy()) && n.Reload() == nil && told.IsZero() { // or it has just ended
+			told = time.Now()
 		}
 		return err == nil && ok
 	})
 	if waited == nil {
 		return true, false
 	}
-	if !told {
+	if told.IsZero() {
 		_ = n.Reload() // it has not answered: the signal waits for it
 	}
 	return false, behind
