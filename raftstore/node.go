@@ -135,18 +135,15 @@ func (n *Node) Calm(ctx context.Context) error {
 }
 
 // applied is told of each entry that the state machine applied.
-func (n *Node) applied(index, _ uint64, outs []fsm.Outcome) {
-	if len(outs) > 0 {
-		n.writes.calls.Applied(outs)
-	}
-}
+func (n *Node) applied(_, term uint64, outs []fsm.Outcome) { n.writes.calls.Applied(term, outs) }
 
 // jumped is told that a snapshot replaced the state. What became of calls in the
 // entries that it covers is learned by sending them again.
 func (n *Node) jumped() {
 	n.stats.installed.Add(1)
-	index, _ := n.data.State.Applied()
+	index, term := n.data.State.Applied()
 	n.log.Info("snapshot installed", "index", index)
+	n.writes.calls.Applied(term, nil)
 	n.writes.forwarder.Wake()
 	n.lead.Announce()
 }

@@ -32,7 +32,7 @@ func (n *Node) newWrites() *writes {
 	w, bounds := &writes{levels: n.levels}, n.cfg.Calls.bounds()
 	w.calls = propose.NewCalls(bounds, rand.Uint64()|1, n.cfg.Clock.Now, w.wake)
 	w.proposer = propose.NewProposer(bounds, w.calls, n.space, rand.Uint64()|1)
-	w.forwarder = propose.NewForwarder(bounds, w.calls, forwarding{n.peers, n.lead}, n.space)
+	w.forwarder = propose.NewForwarder(bounds, w.calls, forwarding{n.peers, n.lead, &n.raft}, n.space)
 	w.inbox = propose.NewInbox(w.proposer, n.levels.Vet)
 	return w
 }
@@ -164,12 +164,14 @@ func classify(err error) *propose.Failure {
 type forwarding struct {
 	requests.Client
 	lead *group.KnownLeader
+	raft *group.Group
 }
 
-func (f forwarding) Leader() (id string, changed <-chan struct{}) {
+func (f forwarding) Leader() (id string, term uint64, changed <-chan struct{}) {
 	id, changed = f.lead.Leader()
 	if id == f.lead.Self {
 		id = ""
 	}
-	return id, changed
+	_, term, _ = f.raft.State()
+	return id, term, changed
 }

@@ -51,22 +51,26 @@ func (t *Calls) pending() int {
 	return int(t.base + uint64(len(t.queue)) - t.cursor)
 }
 
-// rewind begins a new generation, since there is a leader: every unresolved call is to be taken again.
+// rewind begins a new generation, since there is a leader in a term: every unresolved call is to be taken again.
 // Attempts in flight may yet succeed. It returns the generation.
-func (t *Calls) rewind() uint64 {
+func (t *Calls) rewind(term uint64) uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range t.queue {
 		if c.attempt != 0 {
-			c.attempt, c.exposed = 0, true
+			t.exposeLocked(c)
 		}
 		c.rejected = false
 	}
 	t.cursor = t.base
 	t.gen++
+	t.term = term
 	t.led = true
 	return t.gen
 }
+
+// exposeLocked notes that the attempt in flight, which is one of the present generation, may have succeeded.
+func (t *Calls) exposeLocked(c *Call) { c.attempt, c.exposed, c.lastTerm = 0, true, t.term }
 
 // leaderless says that the leader of a generation, unless that is over, leads no more, or cannot be reached.
 func (t *Calls) leaderless(gen uint64) {

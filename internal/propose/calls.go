@@ -29,7 +29,8 @@ type Calls struct {
 	cursor uint64 // number of the next call to take
 	gen    uint64 // of the present attempt; rises with each rewind
 	led    bool   // the generation has a leader
-	begun  uint64 // the generation in which this node led and applied an entry of its own
+	term   uint64 // of the leader of the generation, as this node knew it when the generation began
+	passed uint64 // the term of the last entry that this node applied
 	bytes  int    // of operations not ended
 	open   int    // calls not ended
 	closed *turn.Error

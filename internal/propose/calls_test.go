@@ -18,6 +18,12 @@ type callTable struct {
 	now time.Time
 }
 
+// rewind begins a generation in the term after that of the one before.
+func (c *callTable) rewind() uint64 { return c.Calls.rewind(c.term + 1) }
+
+// Applied takes outcomes of an entry of the first term.
+func (c *callTable) Applied(outs []fsm.Outcome) { c.Calls.Applied(0, outs) }
+
 func testBounds() Bounds {
 	return Bounds{
 		LeaderWait: time.Second, OutcomeWait: 3 * time.Second, MaxBytes: 64 << 20, MaxCalls: 32768,
@@ -179,22 +185,53 @@ func TestRejectedCallEndsWhenItsAttemptsAreDecided(t *testing.T) {
 		calls := c.add(3)
 		c.took(c.gen, 2)
 		gen := c.rewind()
-		c.applies(gen - 1) // an outcome of the earlier term comes late
 		if late {
-			c.applies(gen)
+			c.Calls.Applied(c.term, nil)
 		}
 		b, _ := c.took(gen, 3)
 		c.Applied(ok(1)) // by the first attempt
 		c.refused(b, full, true)
 		if !late {
 			c.want(calls, -1, -2, int(turn.ReadOnly))
-			c.applies(gen)
+			c.Calls.Applied(c.term-1, nil) // an entry of the earlier term comes late
+			c.want(calls, -1, -2, int(turn.ReadOnly))
+			c.Calls.Applied(c.term, nil)
 		}
 		c.want(calls, -1, int(turn.Unknown), int(turn.ReadOnly))
 		if _, err := calls[1].Wait(); !strings.Contains(err.Error(), "full") || c.Unresolved() != 0 {
 			t.Errorf("it ends with: %v; %d calls are left", err, c.Unresolved())
 		}
 	}
+}
+
+// A call that is rejected by the leader that may have it from an earlier session ends when that leader has had it for
+// long: entries of its term say nothing of it.
+func TestCallRejectedByTheLeaderThatMayHaveItEndsLater(t *testing.T) {
+	c := newCallTable(t)
+	calls := c.add(2)
+	c.Calls.rewind(5)
+	first, _ := c.took(c.gen, 2)
+	c.lost(first)
+	gen := c.Calls.rewind(5)
+	b, _ := c.took(gen, 2)
+	c.refused(b, turn.Errorf(turn.Overloaded, "busy"), true)
+	c.Calls.Applied(5, nil)
+	c.want(calls, -2, -2)
+	c.Calls.Applied(5, ok(1))
+	c.now = c.now.Add(c.bounds.LeaderWait)
+	c.Sweep()
+	c.want(calls, -1, int(turn.Unknown))
+}
+
+// The outcome in the first entry of a later term is told, though the call was rejected.
+func TestOutcomeBeforeItsTerm(t *testing.T) {
+	c := newCallTable(t)
+	calls := c.add(1)
+	c.took(c.gen, 1)
+	b, _ := c.took(c.rewind(), 1)
+	c.refused(b, turn.Errorf(turn.ReadOnly, "full"), true)
+	c.Calls.Applied(c.term, ok(1))
+	c.want(calls, -1)
 }
 
 // What is rejected by one leader is sent to the next.
@@ -205,7 +242,7 @@ func TestRejectedCallIsSentAgain(t *testing.T) {
 	b, _ := c.took(c.rewind(), 1)
 	c.refused(b, turn.Errorf(turn.ReadOnly, "full"), true)
 	gen := c.rewind()
-	c.applies(gen)
+	c.Calls.Applied(c.term, nil)
 	if _, numbers := c.took(gen, 1); len(numbers) != 1 {
 		t.Fatal("it is not sent again")
 	}

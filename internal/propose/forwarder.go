@@ -15,8 +15,8 @@ import (
 // Peers are the other nodes, as far as they take batches.
 type Peers interface {
 	// Leader returns the id of the node that leads if that is another one, else an empty
-	// string, and a channel that is closed when that may have changed.
-	Leader() (id string, changed <-chan struct{})
+	// string, in which term, as far as this node knows, and a channel that is closed when the leader may have changed.
+	Leader() (id string, term uint64, changed <-chan struct{})
 	// Forward sends a batch to a node, behind those that were sent to it before, and does not
 	// block. answered is called once: with the outcomes, or with why there are none. A failure
 	// is definite only if the node surely did not, and will not, propose the batch.
@@ -84,7 +84,7 @@ type outSession struct {
 // Run forwards until ctx ends.
 func (f *Forwarder) Run(ctx context.Context) {
 	for ctx.Err() == nil {
-		leader, changed := f.peers.Leader()
+		leader, term, changed := f.peers.Leader()
 		if leader == "" {
 			select {
 			case <-ctx.Done():
@@ -92,7 +92,7 @@ func (f *Forwarder) Run(ctx context.Context) {
 			}
 			continue
 		}
-		s := &outSession{Forwarder: f, id: f.session.Add(1), leader: leader, gen: f.calls.rewind()}
+		s := &outSession{Forwarder: f, id: f.session.Add(1), leader: leader, gen: f.calls.rewind(term)}
 		s.run(ctx, changed)
 		if !s.ended() {
 			continue

@@ -28,10 +28,10 @@ type forwarded struct {
 	answer func([]fsm.Outcome, *Failure)
 }
 
-func (p *forwards) Leader() (string, <-chan struct{}) {
+func (p *forwards) Leader() (string, uint64, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.leader, p.changed
+	return p.leader, 0, p.changed
 }
 
 func (p *forwards) Forward(to string, b Forwarded, answered func([]fsm.Outcome, *Failure)) {

@@ -22,28 +22,26 @@ func (t *Calls) refused(b *callBatch, why *turn.Error, final bool) {
 		case !final:
 		case !c.exposed:
 			t.endLocked(c, nil, why)
-		case t.begun == t.gen:
+		case c.lastTerm < t.passed:
 			t.endRejectedLocked(c)
 		}
 	}
 }
 
-// applies says that this node led in a generation, and has applied an entry that it proposed as the leader. By then the
-// earlier attempts of the calls that it rejected have been applied, and have resolved them, or hardly ever will be:
-// these calls end.
-func (t *Calls) applies(gen uint64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.begun == gen {
+// passLocked notes that this node has applied an entry of a term. The terms of a log never fall. So what was stored in an
+// earlier term has been applied, and has resolved its call, or was in entries that a snapshot replaced, or hardly
+// ever will be applied: a leader may yet propose what has been on its way to it all the time. Calls end that were last
+// sent in such a term and rejected since.
+func (t *Calls) passLocked(term uint64) {
+	if term <= t.passed {
 		return
 	}
-	t.begun = gen
+	t.passed = term
 	for _, c := range t.queue {
-		if !c.ended && c.rejected && gen == t.gen {
+		if !c.ended && c.rejected && c.lastTerm < term {
 			t.endRejectedLocked(c)
 		}
 	}
-	t.trimLocked()
 }
 
 func (t *Calls) endRejectedLocked(c *Call) {
@@ -56,8 +54,8 @@ func (t *Calls) lost(b *callBatch) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range b.calls {
-		if !c.ended && c.attempt == b.gen {
-			c.attempt, c.exposed = 0, true
+		if !c.ended && c.attempt == b.gen { // the present generation: rewind ends the attempts of the one before
+			t.exposeLocked(c)
 		}
 	}
 }
@@ -66,18 +64,28 @@ func (t *Calls) lost(b *callBatch) {
 // this node's own state machine will tell the result. So it will of a call that failed and
 // that an earlier leader may have in its log: the present one may have refused it before it
 // was proposed, and the earlier attempt can take place yet.
-func (t *Calls) answered(outs []fsm.Outcome) { t.resolve(outs, false) }
-
-// Applied takes the outcomes of an entry that this node's state machine applied.
-// A call that is skipped here and still unresolved took place, or not, in an
-// entry that this node never saw, because a snapshot replaced it.
-func (t *Calls) Applied(outs []fsm.Outcome) { t.resolve(outs, true) }
-
-func (t *Calls) resolve(outs []fsm.Outcome, own bool) {
+func (t *Calls) answered(outs []fsm.Outcome) {
 	now := t.now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer t.trimLocked()
+	t.resolveLocked(outs, false, now)
+}
+
+// Applied takes the outcomes of an entry, of the given term, that this node's state machine applied; none, if a
+// snapshot that ends with it replaced entries.
+// A call that is skipped here and still unresolved took place, or not, in an
+// entry that this node never saw, because a snapshot replaced it.
+func (t *Calls) Applied(term uint64, outs []fsm.Outcome) {
+	now := t.now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	defer t.trimLocked()
+	t.resolveLocked(outs, true, now)
+	t.passLocked(term)
+}
+
+func (t *Calls) resolveLocked(outs []fsm.Outcome, own bool, now time.Time) {
 	for i := range outs {
 		o := &outs[i]
 		if o.Origin != t.origin || o.Number < t.base || o.Number >= t.base+uint64(len(t.queue)) {
@@ -125,6 +133,9 @@ func (t *Calls) Sweep() {
 		case c.ended:
 		case c.attempt == 0 && !c.exposed:
 			t.endLocked(c, nil, t.unsentLocked(c, age))
+		case c.rejected && c.lastTerm == t.term:
+			// The leader that rejected it, and has been taking what came before, had the earlier attempt for this long.
+			t.endRejectedLocked(c)
 		case age >= t.bounds.OutcomeWait:
 			t.endLocked(c, nil, turn.Errorf(turn.Unknown, "no outcome within %v", age.Round(time.Millisecond)))
 		}

@@ -70,7 +70,7 @@ func (p *Proposer) Wake() { p.wake.Notify() }
 
 // Begin starts to propose in a leader term, with its first batch.
 func (p *Proposer) Begin(t *Term, first *Batch) {
-	t.gen = p.calls.rewind()
+	t.gen = p.calls.rewind(t.Number)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.term = t
@@ -198,9 +198,7 @@ func (p *Proposer) propose(t *Term, out *entryBatch) {
 
 // settle tells all callers of an entry what became of it.
 func (p *Proposer) settle(t *Term, out *entryBatch, outs []fsm.Outcome, f *Failure) {
-	if f == nil {
-		p.calls.applies(t.gen)
-	} else {
+	if f != nil {
 		p.End(t)
 	}
 	for _, b := range out.batches {
