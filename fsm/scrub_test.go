@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/fsm/internal/store"
+	"github.com/turnlog/turnlog/internal/logtest"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -212,7 +212,7 @@ func TestScrubIsTriedAgain(t *testing.T) {
 func TestScrubThatCannotBeginIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fullRig(t)
-		var told lockedText
+		var told logtest.Text
 		r.m.cfg.Logger = slog.New(slog.NewTextHandler(&told, nil))
 		path := filepath.Join(r.dir, "state.db")
 		if err := os.Rename(path, path+".away"); err != nil {
@@ -244,24 +244,6 @@ func TestScrubThatCannotBeginIsTold(t *testing.T) {
 		cancel()
 		<-ended
 	})
-}
-
-// lockedText is what a logger wrote, to be read while it writes on.
-type lockedText struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (x *lockedText) Write(b []byte) (int, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.text.Write(b)
-}
-
-func (x *lockedText) String() string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.text.String()
 }
 
 func TestScrubRetries(t *testing.T) {

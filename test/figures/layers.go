@@ -10,7 +10,7 @@ var layers = [][]string{
 	{"cmd/turnlog"},
 	{"test", "compat"},
 	{"cluster-test"},
-	{"contract/target", "contract/internal/servers"},
+	{"contract/target", "contract/internal/servers", "sdk/go"},
 	{"client/turnlogtest", "internal/bench", "bench"},
 	{"."},
 	{"client"},
@@ -33,7 +33,7 @@ var layers = [][]string{
 	{"turn", "internal/vfs", "internal/resp", "resp", "internal/faultproxy", "internal/admintoken",
 		"internal/handshakes", "internal/minrate"},
 	{"internal/auth/certs", "certs"},
-	{"internal/toolcalls", "internal/descriptors", "internal/throttle", "internal/ports", "internal/hangup",
+	{"internal/toolcalls", "internal/logtest", "internal/descriptors", "internal/throttle", "internal/ports", "internal/hangup",
 		"internal/signal",
 		"internal/raftlogger", "internal/histogram"},
 }

@@ -1,13 +1,13 @@
 package httpapi
 
 import (
-	"bytes"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/turnlog/turnlog/internal/logtest"
 )
 
 func TestHealth(t *testing.T) {
@@ -82,7 +82,7 @@ func TestCluster(t *testing.T) {
 }
 
 func TestAccessLog(t *testing.T) {
-	var buf lockedBuffer
+	var buf logtest.Text
 	d := startServer(t, func(c *Config) {
 		c.Logger = slog.New(slog.NewTextHandler(&buf, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
@@ -97,21 +97,4 @@ func TestAccessLog(t *testing.T) {
 	if strings.Contains(buf.String(), "secret") {
 		t.Errorf("keys or payloads are in the log: %s", buf.String())
 	}
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/logtest"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -79,7 +80,7 @@ func (panics) Query(context.Context, turn.Query, turn.Consistency) (turn.Result,
 // The lines of slow requests, and of defects, name the request by its id; one that is not taken does not get into
 // the log.
 func TestLogNamesRequestsByTheirID(t *testing.T) {
-	lines := make(loggedLines, 16)
+	lines := make(logtest.Lines, 16)
 	logger := func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(lines, nil)) }
 	long := strings.Repeat("long", 100)
 	slow := startServer(t, logger, func(c *Config) {

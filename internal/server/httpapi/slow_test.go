@@ -8,16 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/logtest"
 	"github.com/turnlog/turnlog/turn"
 )
-
-// loggedLines sends on what is logged.
-type loggedLines chan string
-
-func (l loggedLines) Write(p []byte) (int, error) {
-	l <- string(p)
-	return len(p), nil
-}
 
 // hesitant takes a while to answer queries.
 type hesitant struct{ Engine }
@@ -29,7 +22,7 @@ func (h hesitant) Query(ctx context.Context, q turn.Query, c turn.Consistency) (
 
 // Of a request that takes long, the log tells what it was, and who made it; a tail is none.
 func TestSlowRequestsAreLogged(t *testing.T) {
-	lines := make(loggedLines, 16)
+	lines := make(logtest.Lines, 16)
 	d := startServer(t, func(c *Config) {
 		c.Engine, c.SlowRequest = hesitant{c.Engine}, 50*time.Millisecond
 		c.Logger = slog.New(slog.NewTextHandler(lines, nil))

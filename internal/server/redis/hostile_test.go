@@ -8,32 +8,14 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/logtest"
 	"github.com/turnlog/turnlog/internal/server/redis/pubsub"
 	"github.com/turnlog/turnlog/turn"
 )
-
-// logBuffer gathers a log.
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logBuffer) contains(s string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Contains(l.b.String(), s)
-}
 
 func heap() uint64 {
 	runtime.GC()
@@ -44,7 +26,7 @@ func heap() uint64 {
 
 // A client that asks and never reads is cut off; others go on meanwhile.
 func TestClientThatNeverReads(t *testing.T) {
-	var log logBuffer
+	var log logtest.Text
 	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), WriteTimeout: 300 * time.Millisecond,
 		Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	good := dial(t, s.addr())
@@ -68,7 +50,7 @@ func TestClientThatNeverReads(t *testing.T) {
 	}
 	most = max(most, heap())
 	eventually(t, "the connection is closed", func() bool { return s.Metrics().Connections == 1 })
-	if !log.contains("does not read its replies") {
+	if !strings.Contains(log.String(), "does not read its replies") {
 		t.Error("the log does not say why")
 	}
 	if most > before+200<<20 {

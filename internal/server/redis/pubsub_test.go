@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/logtest"
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/internal/server/redis/replies"
@@ -291,7 +292,7 @@ func TestPublishAfterWrites(t *testing.T) {
 // A subscriber that does not read is cut off, whatever its messages are; the
 // others receive everything, and memory stays bounded.
 func TestSubscriberThatNeverReads(t *testing.T) {
-	var log logBuffer
+	var log logtest.Text
 	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), PushBytes: 4 << 20,
 		Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	good, p := dial(t, s.addr()), dial(t, s.addr())
@@ -314,7 +315,7 @@ func TestSubscriberThatNeverReads(t *testing.T) {
 		}
 	}
 	eventually(t, "the connection is closed", func() bool { return s.Metrics().Connections == 2 })
-	if !log.contains("does not read its messages") {
+	if !strings.Contains(log.String(), "does not read its messages") {
 		t.Error("the log does not say why")
 	}
 	p.expect(`["c" 1 "d" 0]`, "PUBSUB", "NUMSUB", "c", "d")

@@ -8,16 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/logtest"
 	"github.com/turnlog/turnlog/turn"
 )
-
-// loggedLines sends on what is logged.
-type loggedLines chan string
-
-func (l loggedLines) Write(p []byte) (int, error) {
-	l <- string(p)
-	return len(p), nil
-}
 
 // hesitant answers queries when it gets a token for each, once it is to.
 type hesitant struct {
@@ -39,7 +32,7 @@ func (h *hesitant) Query(ctx context.Context, q turn.Query, c turn.Consistency) 
 // Of a request that takes long, the log tells what it was, and who made it; a command that waits for others
 // is none.
 func TestSlowRequestsAreLogged(t *testing.T) {
-	lines := make(loggedLines, 16)
+	lines := make(logtest.Lines, 16)
 	e := &hesitant{Engine: openEngine(t, turn.Limits{}), tokens: make(chan struct{})}
 	s := open(t, Config{Engine: e, Logger: slog.New(slog.NewTextHandler(lines, nil)),
 		SlowRequest: 50 * time.Millisecond})

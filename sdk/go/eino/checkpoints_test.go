@@ -15,6 +15,7 @@ import (
 	"github.com/turnlog/turnlog/client"
 	"github.com/turnlog/turnlog/client/turnlogtest"
 	"github.com/turnlog/turnlog/sdk/go/eino"
+	"github.com/turnlog/turnlog/sdk/go/internal/adaptertest"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -22,15 +23,15 @@ import (
 // same id.
 func TestCheckPoints(t *testing.T) {
 	t.Parallel()
-	c := connect(t, turnlogtest.Start(t).Addr())
+	c := adaptertest.Connect(t, turnlogtest.Start(t).Addr())
 	m := eino.NewMemory(c, eino.Config{})
-	must(t, m.Append(t.Context(), "alice", users("hi")...))
+	adaptertest.Must(t, m.Append(t.Context(), "alice", users("hi")...))
 	store := eino.NewCheckPoints(c, eino.CheckPointConfig{Keep: 2, TTL: time.Hour})
 	if state, ok, err := store.Get(t.Context(), "alice"); state != nil || ok || err != nil {
 		t.Errorf("read what is not there: %q, %t, %v", state, ok, err)
 	}
 	for _, state := range [][]byte{{0, 255, '\n'}, {}, bytes.Repeat([]byte("x"), 1<<20)} {
-		must(t, store.Set(t.Context(), "alice", state))
+		adaptertest.Must(t, store.Set(t.Context(), "alice", state))
 		got, ok, err := eino.NewCheckPoints(c, eino.CheckPointConfig{}).Get(t.Context(), "alice")
 		if !ok || err != nil || !bytes.Equal(got, state) {
 			t.Errorf("saved %d bytes, read %d, %t, %v", len(state), len(got), ok, err)
@@ -44,7 +45,7 @@ func TestCheckPoints(t *testing.T) {
 		t.Errorf("saved nine megabytes: %v", err)
 	}
 	for range 2 {
-		must(t, store.Delete(t.Context(), "alice"))
+		adaptertest.Must(t, store.Delete(t.Context(), "alice"))
 		if _, ok, err := store.Get(t.Context(), "alice"); ok || err != nil {
 			t.Errorf("deleted, and is there: %v", err)
 		}
@@ -57,11 +58,11 @@ func TestCheckPoints(t *testing.T) {
 // TestConditionalCheckPoints: of two processes that resume the same run, one saves its next state.
 func TestConditionalCheckPoints(t *testing.T) {
 	t.Parallel()
-	c := connect(t, turnlogtest.Start(t).Addr())
+	c := adaptertest.Connect(t, turnlogtest.Start(t).Addr())
 	process := func() *eino.CheckPoints {
 		return eino.NewCheckPoints(c, eino.CheckPointConfig{Prefix: "p:", Conditional: true})
 	}
-	must(t, process().Set(t.Context(), "run", []byte("1")))
+	adaptertest.Must(t, process().Set(t.Context(), "run", []byte("1")))
 	if err := process().Set(t.Context(), "run", []byte("x")); !turn.Is(err, turn.Conflict) {
 		t.Errorf("saved under an id that is taken: %v", err)
 	}
@@ -71,13 +72,13 @@ func TestConditionalCheckPoints(t *testing.T) {
 			t.Errorf("read %q, %t, %v", state, ok, err)
 		}
 	}
-	must(t, a.Set(t.Context(), "run", []byte("2")))
-	must(t, a.Set(t.Context(), "run", []byte("3")))
+	adaptertest.Must(t, a.Set(t.Context(), "run", []byte("2")))
+	adaptertest.Must(t, a.Set(t.Context(), "run", []byte("3")))
 	if err := b.Set(t.Context(), "run", []byte("late")); !turn.Is(err, turn.Conflict) {
 		t.Errorf("saved over what was not read: %v", err)
 	}
-	must(t, b.Delete(t.Context(), "run"))
-	must(t, b.Set(t.Context(), "run", []byte("again")))
+	adaptertest.Must(t, b.Delete(t.Context(), "run"))
+	adaptertest.Must(t, b.Set(t.Context(), "run", []byte("again")))
 }
 
 // steps is the state of the graph in TestResume.
@@ -153,7 +154,7 @@ func TestResume(t *testing.T) {
 			})
 		}
 		if stop > 0 {
-			must(t, killLeader(ctx, cluster))
+			adaptertest.Must(t, adaptertest.KillLeader(ctx, cluster))
 		}
 		group.Wait()
 	}

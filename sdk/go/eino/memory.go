@@ -10,6 +10,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/turnlog/turnlog/client"
+	"github.com/turnlog/turnlog/sdk/go/internal/ids"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -52,7 +53,7 @@ func (m *Memory) Append(ctx context.Context, id string, messages ...*schema.Mess
 	if err != nil {
 		return err
 	}
-	if err := identify(ctx, encoded); err != nil {
+	if err := ids.Identify(ctx, encoded); err != nil {
 		return err
 	}
 	session := m.session(id)

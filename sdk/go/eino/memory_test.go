@@ -14,29 +14,15 @@ import (
 	"github.com/turnlog/turnlog/client"
 	"github.com/turnlog/turnlog/client/turnlogtest"
 	"github.com/turnlog/turnlog/sdk/go/eino"
+	"github.com/turnlog/turnlog/sdk/go/internal/adaptertest"
 	"github.com/turnlog/turnlog/turn"
 )
-
-func connect(t *testing.T, addrs ...string) *client.Client {
-	t.Helper()
-	c, err := client.New(client.Config{Addrs: addrs, RetryFor: time.Minute})
-	must(t, err)
-	t.Cleanup(func() { c.Close() })
-	return c
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // read returns the texts of a conversation.
 func read(t *testing.T, m *eino.Memory, id string) (texts []string) {
 	t.Helper()
 	list, err := m.Read(t.Context(), id)
-	must(t, err)
+	adaptertest.Must(t, err)
 	for _, m := range list {
 		texts = append(texts, m.Content)
 	}
@@ -75,12 +61,12 @@ func every() []*schema.Message {
 // TestFidelity: messages come back as they were added, with all that they have.
 func TestFidelity(t *testing.T) {
 	t.Parallel()
-	c := connect(t, turnlogtest.Start(t).Addr())
+	c := adaptertest.Connect(t, turnlogtest.Start(t).Addr())
 	m := eino.NewMemory(c, eino.Config{})
-	must(t, m.Append(t.Context(), "alice", every()...))
-	must(t, m.Append(t.Context(), "alice"))
+	adaptertest.Must(t, m.Append(t.Context(), "alice", every()...))
+	adaptertest.Must(t, m.Append(t.Context(), "alice"))
 	got, err := m.Read(t.Context(), "alice")
-	must(t, err)
+	adaptertest.Must(t, err)
 	if want := every(); !reflect.DeepEqual(got, want) {
 		for i := range got {
 			t.Errorf("message %d: %+v, added was %+v", i+1, got[i], want[i])
@@ -91,7 +77,7 @@ func TestFidelity(t *testing.T) {
 // TestSaysWhy: what cannot be stored or read is an error, and no message is left out.
 func TestSaysWhy(t *testing.T) {
 	t.Parallel()
-	c := connect(t, turnlogtest.Start(t).Addr())
+	c := adaptertest.Connect(t, turnlogtest.Start(t).Addr())
 	m := eino.NewMemory(c, eino.Config{})
 	for why, bad := range map[string]*schema.Message{
 		"nil":         nil,
@@ -114,7 +100,7 @@ func TestSaysWhy(t *testing.T) {
 	}
 	for _, foreign := range []string{"no JSON", `{"type":"human","data":{"content":"hi"}}`} {
 		_, err := c.Session("bob").Append(t.Context(), turn.NewMessage{Data: []byte(foreign)})
-		must(t, err)
+		adaptertest.Must(t, err)
 		if list, err := m.Read(t.Context(), "bob"); err == nil || !strings.Contains(err.Error(), "no message of Eino") {
 			t.Errorf("read %v, %v", list, err)
 		}
@@ -123,7 +109,7 @@ func TestSaysWhy(t *testing.T) {
 		}
 	}
 	gone, err := client.New(client.Config{Addrs: []string{"127.0.0.1:1"}, RetryFor: -1})
-	must(t, err)
+	adaptertest.Must(t, err)
 	defer gone.Close()
 	if list, err := eino.NewMemory(gone, eino.Config{}).Read(t.Context(), "alice"); !turn.Is(err, turn.Unavailable) {
 		t.Errorf("read %v, %v", list, err)
@@ -133,7 +119,7 @@ func TestSaysWhy(t *testing.T) {
 // TestWrite: the whole conversation is replaced, and of one that only grew no message is stored again.
 func TestWrite(t *testing.T) {
 	t.Parallel()
-	c := connect(t, turnlogtest.Start(t).Addr())
+	c := adaptertest.Connect(t, turnlogtest.Start(t).Addr())
 	m := eino.NewMemory(c, eino.Config{Prefix: "chat:", TTL: time.Hour})
 	for _, step := range []struct {
 		texts []string
@@ -142,7 +128,7 @@ func TestWrite(t *testing.T) {
 		{nil, 0}, {[]string{"a"}, 1}, {[]string{"a", "b", "c"}, 3}, {[]string{"a", "b", "c"}, 3},
 		{[]string{"a", "x"}, 5}, {[]string{"a"}, 6}, {[]string{"summary", "z"}, 8}, {nil, 8},
 	} {
-		must(t, m.Write(t.Context(), "alice", users(step.texts...)))
+		adaptertest.Must(t, m.Write(t.Context(), "alice", users(step.texts...)))
 		if got := read(t, m, "alice"); !slices.Equal(got, step.texts) {
 			t.Errorf("written was %q, read %q", step.texts, got)
 		}
@@ -150,12 +136,12 @@ func TestWrite(t *testing.T) {
 			t.Errorf("%q: the last seq is %d, %v; want %d", step.texts, h.Last, err, step.last)
 		}
 	}
-	must(t, m.Write(t.Context(), "alice", users("a")))
+	adaptertest.Must(t, m.Write(t.Context(), "alice", users("a")))
 	if info, err := c.Session("chat:alice").Info(t.Context()); err != nil || info.ExpiresAt == 0 {
 		t.Errorf("no expiry: %+v, %v", info, err)
 	}
 	for range 2 {
-		must(t, m.Delete(t.Context(), "alice"))
+		adaptertest.Must(t, m.Delete(t.Context(), "alice"))
 	}
 	if _, err := c.Session("chat:alice").Info(t.Context()); !turn.Is(err, turn.NotFound) {
 		t.Errorf("deleted: %v", err)
@@ -166,8 +152,8 @@ func TestWrite(t *testing.T) {
 // what they return cannot be taken for the whole.
 func TestBounds(t *testing.T) {
 	t.Parallel()
-	c := connect(t, turnlogtest.Start(t).Addr())
-	must(t, eino.NewMemory(c, eino.Config{}).Append(t.Context(), "alice", schema.UserMessage("where?"),
+	c := adaptertest.Connect(t, turnlogtest.Start(t).Addr())
+	adaptertest.Must(t, eino.NewMemory(c, eino.Config{}).Append(t.Context(), "alice", schema.UserMessage("where?"),
 		schema.AssistantMessage("look", []schema.ToolCall{{ID: "c1", Function: schema.FunctionCall{Name: "find"}}}),
 		schema.ToolMessage("here", "c1"), schema.AssistantMessage("there", nil)))
 	last := eino.NewMemory(c, eino.Config{Last: 3})
@@ -194,7 +180,7 @@ func TestBounds(t *testing.T) {
 	}
 	long := strings.Repeat("x", 5<<20) // more than one answer holds of them
 	for range 5 {
-		must(t, last.Append(t.Context(), "long", schema.UserMessage(long)))
+		adaptertest.Must(t, last.Append(t.Context(), "long", schema.UserMessage(long)))
 	}
 	if got := read(t, eino.NewMemory(c, eino.Config{}), "long"); len(got) != 5 {
 		t.Errorf("%d messages of 5", len(got))
@@ -203,9 +189,9 @@ func TestBounds(t *testing.T) {
 
 func TestQuery(t *testing.T) {
 	t.Parallel()
-	c := connect(t, turnlogtest.Start(t).Addr())
+	c := adaptertest.Connect(t, turnlogtest.Start(t).Addr())
 	m := eino.NewMemory(c, eino.Config{})
-	must(t, m.Append(t.Context(), "alice", users("a Restaurant", "a bar", "RESTAURANT two", "restaurant three")...))
+	adaptertest.Must(t, m.Append(t.Context(), "alice", users("a Restaurant", "a bar", "RESTAURANT two", "restaurant three")...))
 	for _, test := range []struct {
 		text  string
 		limit int
@@ -221,14 +207,14 @@ func TestQuery(t *testing.T) {
 // TestConditional: of two workers that have read the same, one changes it.
 func TestConditional(t *testing.T) {
 	t.Parallel()
-	c := connect(t, turnlogtest.Start(t).Addr())
+	c := adaptertest.Connect(t, turnlogtest.Start(t).Addr())
 	a := eino.NewMemory(c, eino.Config{Conditional: true})
 	b := eino.NewMemory(c, eino.Config{Conditional: true})
 	for _, m := range []*eino.Memory{a, b} {
 		read(t, m, "alice")
 	}
-	must(t, a.Append(t.Context(), "alice", users("first")...))
-	must(t, a.Write(t.Context(), "alice", users("first", "second")))
+	adaptertest.Must(t, a.Append(t.Context(), "alice", users("first")...))
+	adaptertest.Must(t, a.Write(t.Context(), "alice", users("first", "second")))
 	for what, err := range map[string]error{
 		"append":             b.Append(t.Context(), "alice", users("late")...),
 		"write":              b.Write(t.Context(), "alice", users("late")),
@@ -244,7 +230,7 @@ func TestConditional(t *testing.T) {
 		t.Errorf("stored %q", got)
 	}
 	revision, ok := b.Revision("alice")
-	must(t, b.Append(t.Context(), "alice", users("now")...)) // it has read
+	adaptertest.Must(t, b.Append(t.Context(), "alice", users("now")...)) // it has read
 	web := eino.NewMemory(c, eino.Config{Conditional: true})
 	web.Expect("alice", revision)
 	if err := web.Append(t.Context(), "alice", users("sent along")...); !ok || !turn.Is(err, turn.Conflict) {
@@ -255,12 +241,12 @@ func TestConditional(t *testing.T) {
 // TestTurnID: a turn of a program that is started again is stored once, also after others.
 func TestTurnID(t *testing.T) {
 	t.Parallel()
-	c := connect(t, turnlogtest.Start(t).Addr())
+	c := adaptertest.Connect(t, turnlogtest.Start(t).Addr())
 	m := eino.NewMemory(c, eino.Config{})
 	ctx := eino.WithTurnID(t.Context(), "request-1")
 	for range 2 {
-		must(t, m.Append(ctx, "alice", users("hi", "hello")...))
-		must(t, m.Append(eino.WithMessageIDs(ctx, "m1"), "alice", users("more")...))
+		adaptertest.Must(t, m.Append(ctx, "alice", users("hi", "hello")...))
+		adaptertest.Must(t, m.Append(eino.WithMessageIDs(ctx, "m1"), "alice", users("more")...))
 	}
 	if err := m.Append(ctx, "alice", users("hi", "other")...); !turn.Is(err, turn.IDReused) {
 		t.Errorf("another turn under the same id: %v", err)
@@ -273,7 +259,7 @@ func TestTurnID(t *testing.T) {
 // TestWritesAtOnce: writes that are not conditional do not fail each other; the last one wins whole.
 func TestWritesAtOnce(t *testing.T) {
 	t.Parallel()
-	c := connect(t, turnlogtest.Start(t).Addr())
+	c := adaptertest.Connect(t, turnlogtest.Start(t).Addr())
 	const writers = 8
 	written := make(chan error)
 	for w := range writers {

@@ -2,7 +2,6 @@ package langchaingo_test
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"testing"
 	"time"
@@ -10,9 +9,8 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/turnlog/turnlog/client"
-	"github.com/turnlog/turnlog/client/turnlogtest"
 	"github.com/turnlog/turnlog/contract"
-	"github.com/turnlog/turnlog/contract/proxy"
+	"github.com/turnlog/turnlog/sdk/go/internal/adaptertest"
 	"github.com/turnlog/turnlog/sdk/go/langchaingo"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -35,7 +33,7 @@ func add(ctx context.Context, h *langchaingo.History, messages []contract.Messag
 	for i, m := range messages {
 		list[i], ids[i] = chatMessage(m), m.ID
 	}
-	return outcome(h.AddMessages(langchaingo.WithMessageIDs(ctx, ids...), list...))
+	return adaptertest.Outcome(h.AddMessages(langchaingo.WithMessageIDs(ctx, ids...), list...))
 }
 
 func (s store) AddTTL(ctx context.Context, session string, ttl time.Duration, turn ...contract.Message) error {
@@ -77,7 +75,7 @@ func (s store) AddIf(ctx context.Context, session, version string, turn ...contr
 }
 
 func (s store) Clear(ctx context.Context, session string) error {
-	return outcome(s.history(session, langchaingo.Config{}).Clear(ctx))
+	return adaptertest.Outcome(s.history(session, langchaingo.Config{}).Clear(ctx))
 }
 
 // Corrupt makes the newest message one of another program.
@@ -87,19 +85,6 @@ func (s store) Corrupt(ctx context.Context, session string) error {
 		return err
 	}
 	_, err = s.Session(session).Replace(ctx, h.Last, turn.NewMessage{Data: []byte(`{"type":`)})
-	return err
-}
-
-// outcome marks the errors that say that nothing was stored, and why.
-func outcome(err error) error {
-	switch turn.KindOf(err) {
-	case turn.Invalid, turn.TooLarge:
-		return errors.Join(err, contract.ErrRefused)
-	case turn.Conflict, turn.IDReused:
-		return errors.Join(err, contract.ErrConflict)
-	case turn.Internal, turn.Overloaded, turn.Unavailable, turn.ReadOnly:
-		return errors.Join(err, contract.ErrNotApplied)
-	}
 	return err
 }
 
@@ -136,67 +121,6 @@ func contractMessage(m llms.ChatMessage) contract.Message {
 	return out
 }
 
-// TestContract holds histories on a cluster to what any memory of agents is, ids and conditions included,
-// while leaders, and all nodes at once, are killed.
 func TestContract(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes half a minute")
-	}
-	cluster := turnlogtest.StartCluster(t)
-	open := func(addrs ...string) (contract.Store, error) {
-		c, err := client.New(client.Config{Addrs: addrs, RetryFor: 30 * time.Second})
-		return store{c}, err
-	}
-	suite := contract.Suite{Target: contract.Target{
-		Name:   "langchaingo",
-		Claims: contract.Claims{IDs: true, LateIDs: true, Linearizable: true},
-		Open:   func(context.Context) (contract.Store, error) { return open(cluster.Addrs()...) },
-		Line: func(context.Context) (contract.Line, error) {
-			p, err := proxy.New(proxy.Turnlog{}, cluster.Addrs()...)
-			return &line{p, open}, err
-		},
-		Restarts: []contract.Restart{
-			{Kind: contract.CanKillLead, Do: func(ctx context.Context) error { return killLeader(ctx, cluster) }},
-			{Kind: contract.CanKillAll, Do: func(ctx context.Context) error { return killAll(ctx, cluster) }},
-		},
-	}}
-	suite.Run(t)
-}
-
-// line is a way to the cluster that loses requests and answers.
-type line struct {
-	*proxy.Proxy
-	open func(addrs ...string) (contract.Store, error)
-}
-
-func (l *line) Open(context.Context) (contract.Store, error) { return l.open(l.Addr()) }
-
-// killLeader replaces the leader, and lets it come back as a follower.
-func killLeader(ctx context.Context, c *turnlogtest.Cluster) error {
-	leader, err := c.Leader(ctx)
-	if err != nil {
-		return err
-	}
-	if err := leader.Kill(); err != nil {
-		return err
-	}
-	if _, err := c.Leader(ctx); err != nil {
-		return err
-	}
-	return leader.Restart()
-}
-
-func killAll(ctx context.Context, c *turnlogtest.Cluster) error {
-	for _, n := range c.Nodes() {
-		if err := n.Kill(); err != nil {
-			return err
-		}
-	}
-	for _, n := range c.Nodes() {
-		if err := n.Restart(); err != nil {
-			return err
-		}
-	}
-	_, err := c.Leader(ctx)
-	return err
+	adaptertest.RunContract(t, "langchaingo", func(c *client.Client) contract.Store { return store{c} })
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/tmc/langchaingo/schema"
 
 	"github.com/turnlog/turnlog/client"
+	"github.com/turnlog/turnlog/sdk/go/internal/ids"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -70,7 +71,7 @@ func (h *History) AddMessages(ctx context.Context, messages ...llms.ChatMessage)
 	if err != nil {
 		return err
 	}
-	if err := identify(ctx, encoded); err != nil {
+	if err := ids.Identify(ctx, encoded); err != nil {
 		return err
 	}
 	session := h.client.Session(h.key)

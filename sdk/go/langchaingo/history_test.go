@@ -15,29 +15,15 @@ import (
 
 	"github.com/turnlog/turnlog/client"
 	"github.com/turnlog/turnlog/client/turnlogtest"
+	"github.com/turnlog/turnlog/sdk/go/internal/adaptertest"
 	"github.com/turnlog/turnlog/sdk/go/langchaingo"
 	"github.com/turnlog/turnlog/turn"
 )
 
-func connect(t *testing.T, addrs ...string) *client.Client {
-	t.Helper()
-	c, err := client.New(client.Config{Addrs: addrs, RetryFor: time.Minute})
-	must(t, err)
-	t.Cleanup(func() { c.Close() })
-	return c
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func messages(t *testing.T, h *langchaingo.History) []llms.ChatMessage {
 	t.Helper()
 	list, err := h.Messages(t.Context())
-	must(t, err)
+	adaptertest.Must(t, err)
 	return list
 }
 
@@ -66,13 +52,13 @@ var every = []llms.ChatMessage{
 // TestFidelity: every kind of message comes back as it was added, also one that is a pointer.
 func TestFidelity(t *testing.T) {
 	t.Parallel()
-	c := connect(t, turnlogtest.Start(t).Addr())
+	c := adaptertest.Connect(t, turnlogtest.Start(t).Addr())
 	h := langchaingo.NewHistory(c, "alice", langchaingo.Config{})
-	must(t, h.AddMessages(t.Context(), every...))
-	must(t, h.AddMessage(t.Context(), &llms.HumanChatMessage{Content: "pointed at"}))
-	must(t, h.AddUserMessage(t.Context(), "user"))
-	must(t, h.AddAIMessage(t.Context(), "model"))
-	must(t, h.AddMessages(t.Context()))
+	adaptertest.Must(t, h.AddMessages(t.Context(), every...))
+	adaptertest.Must(t, h.AddMessage(t.Context(), &llms.HumanChatMessage{Content: "pointed at"}))
+	adaptertest.Must(t, h.AddUserMessage(t.Context(), "user"))
+	adaptertest.Must(t, h.AddAIMessage(t.Context(), "model"))
+	adaptertest.Must(t, h.AddMessages(t.Context()))
 	want := append(slices.Clone(every), llms.HumanChatMessage{Content: "pointed at"},
 		llms.HumanChatMessage{Content: "user"}, llms.AIChatMessage{Content: "model"})
 	if got := messages(t, h); !reflect.DeepEqual(got, want) {
@@ -97,11 +83,11 @@ func TestFidelity(t *testing.T) {
 // TestOthersMessages: what LangChain's histories in Python and TypeScript store is read.
 func TestOthersMessages(t *testing.T) {
 	t.Parallel()
-	c := connect(t, turnlogtest.Start(t).Addr())
+	c := adaptertest.Connect(t, turnlogtest.Start(t).Addr())
 	read := func(data string) ([]llms.ChatMessage, error) {
 		key := fmt.Sprint("s", len(data), data[len(data)/2:len(data)/2+5])
 		_, err := c.Session(key).Append(t.Context(), turn.NewMessage{Data: []byte(data)})
-		must(t, err)
+		adaptertest.Must(t, err)
 		return langchaingo.NewHistory(c, key, langchaingo.Config{}).Messages(t.Context())
 	}
 	for data, want := range map[string]llms.ChatMessage{
@@ -132,12 +118,12 @@ func TestOthersMessages(t *testing.T) {
 // TestReplacing: SetMessages and Clear replace everything at once, and long conversations are read whole.
 func TestReplacing(t *testing.T) {
 	t.Parallel()
-	c := connect(t, turnlogtest.Start(t).Addr())
+	c := adaptertest.Connect(t, turnlogtest.Start(t).Addr())
 	h := langchaingo.NewHistory(c, "alice", langchaingo.Config{Conditional: true, TTL: time.Hour})
-	must(t, h.Clear(t.Context()))
-	must(t, h.AddUserMessage(t.Context(), "old"))
-	must(t, h.SetMessages(t.Context(), every[:2]))
-	must(t, h.AddMessages(t.Context(), every[2:]...)) // the revision is known
+	adaptertest.Must(t, h.Clear(t.Context()))
+	adaptertest.Must(t, h.AddUserMessage(t.Context(), "old"))
+	adaptertest.Must(t, h.SetMessages(t.Context(), every[:2]))
+	adaptertest.Must(t, h.AddMessages(t.Context(), every[2:]...)) // the revision is known
 	if got := messages(t, h); !reflect.DeepEqual(got, every) {
 		t.Errorf("read %#v", got)
 	}
@@ -145,15 +131,15 @@ func TestReplacing(t *testing.T) {
 	if err != nil || info.ExpiresAt == 0 {
 		t.Errorf("no expiry: %+v, %v", info, err)
 	}
-	must(t, h.SetMessages(t.Context(), nil))
-	must(t, h.AddUserMessage(t.Context(), "new"))
-	must(t, h.Clear(t.Context()))
+	adaptertest.Must(t, h.SetMessages(t.Context(), nil))
+	adaptertest.Must(t, h.AddUserMessage(t.Context(), "new"))
+	adaptertest.Must(t, h.Clear(t.Context()))
 	if got := messages(t, h); len(got) != 0 {
 		t.Errorf("after Clear: %#v", got)
 	}
 	long := strings.Repeat("x", 5<<20) // more than one answer holds of them
 	for range 5 {
-		must(t, h.AddUserMessage(t.Context(), long))
+		adaptertest.Must(t, h.AddUserMessage(t.Context(), long))
 	}
 	if got := messages(t, h); len(got) != 5 {
 		t.Errorf("%d messages of 5", len(got))
@@ -163,14 +149,14 @@ func TestReplacing(t *testing.T) {
 // TestConditional: of two workers that have read the same, one adds.
 func TestConditional(t *testing.T) {
 	t.Parallel()
-	c := connect(t, turnlogtest.Start(t).Addr())
+	c := adaptertest.Connect(t, turnlogtest.Start(t).Addr())
 	a := langchaingo.NewHistory(c, "alice", langchaingo.Config{Conditional: true})
 	b := langchaingo.NewHistory(c, "alice", langchaingo.Config{Conditional: true})
 	for _, h := range []*langchaingo.History{a, b} {
 		messages(t, h)
 	}
-	must(t, a.AddUserMessage(t.Context(), "first"))
-	must(t, a.AddAIMessage(t.Context(), "second"))
+	adaptertest.Must(t, a.AddUserMessage(t.Context(), "first"))
+	adaptertest.Must(t, a.AddAIMessage(t.Context(), "second"))
 	for what, err := range map[string]error{
 		"add":   b.AddUserMessage(t.Context(), "late"),
 		"set":   b.SetMessages(t.Context(), every),
@@ -184,7 +170,7 @@ func TestConditional(t *testing.T) {
 		t.Errorf("stored %q", got)
 	}
 	revision, ok := b.Revision()
-	must(t, b.AddUserMessage(t.Context(), "now")) // it has read
+	adaptertest.Must(t, b.AddUserMessage(t.Context(), "now")) // it has read
 	web := langchaingo.NewHistory(c, "alice", langchaingo.Config{Conditional: true})
 	web.Expect(revision)
 	if err := web.AddUserMessage(t.Context(), "sent along"); !ok || !turn.Is(err, turn.Conflict) {
@@ -195,7 +181,7 @@ func TestConditional(t *testing.T) {
 // TestMemory: a turn is saved whole; the same turn of a program that is started again is stored once.
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	c := connect(t, turnlogtest.Start(t).Addr())
+	c := adaptertest.Connect(t, turnlogtest.Start(t).Addr())
 	h := langchaingo.NewHistory(c, "alice", langchaingo.Config{})
 	m := langchaingo.NewMemory(h, memory.WithReturnMessages(true), memory.WithOutputKey("text"))
 	question := map[string]any{"input": "hi"}
@@ -208,13 +194,13 @@ func TestMemory(t *testing.T) {
 	}
 	ctx := langchaingo.WithTurnID(t.Context(), "request-1")
 	for range 2 {
-		must(t, m.SaveContext(ctx, question, map[string]any{"text": "hello"}))
+		adaptertest.Must(t, m.SaveContext(ctx, question, map[string]any{"text": "hello"}))
 	}
 	if err := m.SaveContext(ctx, question, map[string]any{"text": "other"}); !turn.Is(err, turn.IDReused) {
 		t.Errorf("another turn under the same id: %v", err)
 	}
 	loaded, err := m.LoadMemoryVariables(t.Context(), nil)
-	must(t, err)
+	adaptertest.Must(t, err)
 	want := []llms.ChatMessage{llms.HumanChatMessage{Content: "hi"}, llms.AIChatMessage{Content: "hello"}}
 	if !reflect.DeepEqual(loaded["history"], want) {
 		t.Errorf("loaded %#v", loaded)
@@ -225,7 +211,7 @@ func TestMemory(t *testing.T) {
 func TestUnavailable(t *testing.T) {
 	t.Parallel()
 	c, err := client.New(client.Config{Addrs: []string{"127.0.0.1:1"}, RetryFor: -1})
-	must(t, err)
+	adaptertest.Must(t, err)
 	defer c.Close()
 	h := langchaingo.NewHistory(c, "alice", langchaingo.Config{})
 	if list, err := h.Messages(context.Background()); !turn.Is(err, turn.Unavailable) {
