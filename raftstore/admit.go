@@ -33,11 +33,12 @@ func (n *Node) grace() time.Duration { return max(10*n.cfg.Consensus.Election, 2
 // facts is what this node tells another one of itself, when they connect.
 func (n *Node) facts() peer.Facts {
 	v := n.data.Identity.Get()
-	end := n.data.End()
+	end, committed := n.data.End(), n.data.Committed()
 	return peer.Facts{
 		ClusterID: v.ClusterID, NodeID: v.NodeID, Incarnation: v.Incarnation,
 		Wall: n.cfg.Clock.Now().Truncate(time.Millisecond), Progress: n.data.Applied(),
 		Level: uint64(n.cfg.knownLevel()), LogIndex: end.Index, LogTerm: end.Term,
+		CommittedIndex: committed.Index, CommittedTerm: committed.Term,
 	}
 }
 
@@ -98,6 +99,8 @@ func (c policyCluster) Sound() bool {
 func (c policyCluster) Applied() uint64 { return c.node.data.Applied() }
 
 func (c policyCluster) LogEnd() raftlog.Position { return c.node.data.End() }
+
+func (c policyCluster) Lacks(p raftlog.Position) bool { return c.node.data.Lacks(p) }
 
 func (c policyCluster) Leader() string { return c.node.raft.Leader() }
 

@@ -5,6 +5,15 @@ import "github.com/turnlog/turnlog/cluster-test/mutation"
 // restoredMutants break how a node finds out that an older copy of its data was put back.
 func restoredMutants() []mutation.Mutant {
 	return []mutation.Mutant{
+		{Name: "learners-unheard", About: "an older copy of an only voter goes on although a learner knows what it lacks",
+			Edits: []mutation.Edit{{In: "(*Dir).Lacks", Old: "case p.Index == 0 || missing:",
+				New: "case p.Index >= 0 || missing:"}},
+			Catchers: []mutation.Catcher{{Test: "TestOlderCopyOfAnOnlyVoterStopsWhenALearnerKnowsMore", Runs: 1}}},
+		{Name: "killed-learner-unheard",
+			About: "a learner that was killed does not tell what its log has from the only voter",
+			Edits: []mutation.Edit{{In: "(*Dir).otherOnlyVoter", Old: "return voters == 1 && !self",
+				New: "return voters == 0 && !self"}},
+			Catchers: []mutation.Catcher{{Test: "TestOlderCopyOfAnOnlyVoterStopsWhenALearnerKnowsMore", Runs: 1}}},
 		{Name: "forgotten-vote-is-no-loss",
 			About: "a node that lacks only a vote that others have seen takes itself for whole",
 			Edits: []mutation.Edit{{Old: "had.Before(seen.Position()) || promised < seen.Promised",

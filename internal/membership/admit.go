@@ -68,20 +68,39 @@ func (p *Policy) admitLevel(r peer.Facts) *peer.Refusal {
 			"knows levels up to %d: run the version of the other nodes there", level, r.NodeID, known)}
 }
 
-// overtaken returns why this node, the only voter, must stop: another node of the cluster has a
-// log that is ahead. The log of a cluster's only voter is ahead of all others, unless an older
-// copy of it was put back, from before other voters were added.
+// overtaken returns why this node, the only voter, must stop: another node of the cluster, be it a learner, has a
+// log that is ahead, or knows an entry to be committed that this one's log does not have. The log of a cluster's only
+// voter is ahead of all others and has all that is committed, unless an older copy of it was put back.
 //
-// Both log ends are compared as an election compares them. A copy that has been in as many
-// terms by itself as the others meanwhile is not found out.
+// Both log ends are compared as an election compares them. A copy that has been in as many terms by itself as the
+// others meanwhile is not ahead. It is found out by what is committed, as long as its log is not compacted beyond that.
 func (p *Policy) overtaken(r peer.Facts) error {
 	self := p.cfg.Identity()
 	others, voter := p.cfg.Cluster.Configuration().Voters(self.NodeID)
-	if !voter || len(others) > 0 || self.ClusterID == "" || self.ClusterID != r.ClusterID || !p.ahead(r) {
+	if !voter || len(others) > 0 || self.ClusterID == "" || self.ClusterID != r.ClusterID {
 		return nil
 	}
+	committed := raftlog.Position{Index: r.CommittedIndex, Term: r.CommittedTerm}
+	lacks := p.cfg.Cluster.Lacks(committed)
+	if s, member := p.cfg.Cluster.Configuration().Find(r.NodeID); lacks && member && !s.Voter {
+		return fmt.Errorf("this node is the only voter, and its log, which ends at %v, does not have %v, which the "+
+			"learner %[3]s knows to be committed: an older copy of this node's data was put back, and what it acknowledged "+
+			"since then is not in it. Put a whole and newer copy of its data directory in its place; or begin a new cluster "+
+			"with the data of node %[3]s (turnlog recover); or, to go on without what this copy lacks, stop node %[3]s, "+
+			"start this one, and remove node %[3]s from the cluster", p.cfg.Cluster.LogEnd(), committed, r.NodeID)
+	}
+	if lacks {
+		return p.overtakenBy(r.NodeID, committed)
+	}
+	if p.ahead(r) {
+		return p.overtakenBy(r.NodeID, raftlog.Position{Index: r.LogIndex, Term: r.LogTerm})
+	}
+	return nil
+}
+
+func (p *Policy) overtakenBy(id string, has raftlog.Position) error {
 	return fmt.Errorf("this node is the only voter that it knows, and its log ends at %v, but node %s of "+
 		"the same cluster "+
 		"has %v: an older copy of this node's data was put back, and what it acknowledged since then is not in it; %s",
-		p.cfg.Cluster.LogEnd(), r.NodeID, raftlog.Position{Index: r.LogIndex, Term: r.LogTerm}, p.cfg.Advice)
+		p.cfg.Cluster.LogEnd(), id, has, p.cfg.Advice)
 }

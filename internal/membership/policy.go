@@ -25,6 +25,9 @@ type Cluster interface {
 	Applied() uint64
 	// LogEnd is where the log ends, as far as it is durable.
 	LogEnd() raftlog.Position
+	// Lacks reports whether this node's log surely does not have, and never had before it was compacted, the entry at
+	// that position.
+	Lacks(raftlog.Position) bool
 	// Leader is the node that Raft follows, empty if there is none.
 	Leader() string
 	// Level is the cluster's level.

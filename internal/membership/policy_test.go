@@ -23,6 +23,7 @@ type fakeCluster struct {
 	aside         bool // the state was put aside
 	applied       uint64
 	end           raftlog.Position
+	lacks         raftlog.Position
 	leader        string
 	level         turn.ClusterLevel
 }
@@ -32,8 +33,11 @@ func (c *fakeCluster) Recorded(id string) string    { return c.recorded[id] }
 func (c *fakeCluster) Sound() bool                  { return !c.aside }
 func (c *fakeCluster) Applied() uint64              { return c.applied }
 func (c *fakeCluster) LogEnd() raftlog.Position     { return c.end }
-func (c *fakeCluster) Leader() string               { return c.leader }
-func (c *fakeCluster) Level() turn.ClusterLevel     { return c.level }
+func (c *fakeCluster) Lacks(p raftlog.Position) bool {
+	return p.Index > 0 && p == c.lacks
+}
+func (c *fakeCluster) Leader() string           { return c.leader }
+func (c *fakeCluster) Level() turn.ClusterLevel { return c.level }
 
 var errRemoved = errors.New("removed")
 
@@ -282,6 +286,31 @@ func TestVotersOf(t *testing.T) {
 	} {
 		if others, isVoter := c.Voters(self); !slices.Equal(others, want.others) || isVoter != want.isVoter {
 			t.Errorf("beside %q there are the voters %v, and it is one: %v", self, others, isVoter)
+		}
+	}
+}
+
+// An only voter stops if its log does not have what another node knows to be committed. To stop and remove that node is
+// a way on only if it is a learner.
+func TestOnlyVoterThatLacksWhatIsCommitted(t *testing.T) {
+	for name, test := range map[string]struct {
+		servers Configuration
+		says    string
+	}{
+		"a learner":        {Configuration{{ID: "n1", Voter: true}, {ID: "n2"}}, "remove node n2"},
+		"of a later time":  {Configuration{{ID: "n1", Voter: true}}, "ends at"},
+		"beside a voter":   {Configuration{{ID: "n1", Voter: true}, {ID: "n2"}, {ID: "n3", Voter: true}}, ""},
+		"itself no voter":  {Configuration{{ID: "n1"}, {ID: "n2"}}, ""},
+		"the other votes":  {Configuration{{ID: "n1", Voter: true}, {ID: "n2", Voter: true}}, ""},
+		"nothing is known": {nil, ""},
+	} {
+		n := newNode("n1", "n2")
+		n.cluster.configuration = test.servers
+		n.cluster.lacks = raftlog.Position{Index: 4, Term: 2}
+		err := n.Admit(peer.Meeting{Remote: from("n2", func(f *peer.Facts) { f.CommittedIndex, f.CommittedTerm = 4, 2 }),
+			Purpose: peer.Stream})
+		if (n.failed != nil) != (test.says != "") || test.says != "" && !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s: %v; it stops: %v", name, err, n.failed)
 		}
 	}
 }

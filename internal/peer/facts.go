@@ -16,6 +16,8 @@ type Facts struct {
 	Level       uint64    // the highest level that its version knows; 0 also if it tells none
 	LogIndex    uint64    // the end of its log, and the term there; 0 also if it tells none
 	LogTerm     uint64
+	// The last entry that the node knows to be committed, and its term; 0 also if it tells none.
+	CommittedIndex, CommittedTerm uint64
 }
 
 // Purpose is what a connection is for.
@@ -88,7 +90,9 @@ func appendGreeting(b []byte, f Facts, text string, limit int) []byte {
 	b = appendString(appendFacts(b, f), text, limit)
 	b = binary.LittleEndian.AppendUint64(b, f.Level)
 	b = binary.LittleEndian.AppendUint64(b, f.LogIndex)
-	return binary.LittleEndian.AppendUint64(b, f.LogTerm)
+	b = binary.LittleEndian.AppendUint64(b, f.LogTerm)
+	b = binary.LittleEndian.AppendUint64(b, f.CommittedIndex)
+	return binary.LittleEndian.AppendUint64(b, f.CommittedTerm)
 }
 
 func appendFacts(b []byte, f Facts) []byte {
@@ -138,6 +142,10 @@ func (f *fields) greeting(limit int) (Facts, string) {
 	if !f.bad && len(f.b) >= 16 {
 		facts.LogIndex = binary.LittleEndian.Uint64(f.take(8))
 		facts.LogTerm = binary.LittleEndian.Uint64(f.take(8))
+	}
+	if !f.bad && len(f.b) >= 16 {
+		facts.CommittedIndex = binary.LittleEndian.Uint64(f.take(8))
+		facts.CommittedTerm = binary.LittleEndian.Uint64(f.take(8))
 	}
 	return facts, text
 }
