@@ -23,6 +23,9 @@ func (a access) Search() error { return nil }
 // PassedKeys counts nothing: only entries have an allowance.
 func (a access) PassedKeys(uint64) {}
 
+// Spent counts nothing either.
+func (a access) Spent(uint64) {}
+
 // maxUnsorted is how many keys a walk may have to sort while the state is locked.
 const maxUnsorted = 1_000
 

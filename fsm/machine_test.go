@@ -411,6 +411,7 @@ func (g *generator) compare(r *rig) {
 		g.compareKeys(r, turn.Sessions{Namespace: ns, List: true, Type: typ},
 			func(s *modelSession) bool { return s.held() && s.typ == typ })
 		g.compareLabels(r, ns)
+		g.compareSeveral(r, ns)
 	}
 }
 

@@ -74,6 +74,10 @@ func (m *model) ask(q turn.Query) (r turn.Result, err *turn.Error) {
 		if s != nil {
 			r.Entries = s.entries
 		}
+	case *turn.CombineSets:
+		return m.combine(q)
+	case *turn.Lookup:
+		return m.lookup(q), nil
 	case *turn.Count:
 		for k, s := range m.sessions {
 			if k.Namespace == q.Namespace && s.held() {
@@ -97,6 +101,8 @@ func answersOnly(tx *turn.Tx, steps []turn.Outcome) {
 		case nil:
 			kept = r
 			kept.Index, kept.Time = 0, 0
+		case *turn.CombineSets:
+			kept.Count = r.Count
 		case *turn.Count:
 			kept.Number = int64(r.Count)
 		}
@@ -146,8 +152,14 @@ func (g *generator) query() turn.Query {
 	case turn.TypeStream:
 		return &turn.Entries{Key: k, Max: turn.MaxEntryID()}
 	}
-	if g.rnd.IntN(3) == 0 {
+	switch g.rnd.IntN(9) {
+	case 0, 1, 2:
 		return &turn.Count{Namespace: k.Namespace}
+	case 3:
+		q := g.combination(k.Namespace)
+		return &q
+	case 4:
+		return &turn.Lookup{Keys: g.several(k.Namespace, turn.TypeString), Strings: g.rnd.IntN(2) == 0}
 	}
 	return &turn.List{Key: k, Start: int64(g.rnd.IntN(20) - 10), Stop: int64(g.rnd.IntN(20) - 10)}
 }

@@ -83,6 +83,8 @@ func (m *model) applyValue(op turn.Op) (turn.Result, *turn.Error) {
 		return m.setScores(o)
 	case *turn.RemoveScores:
 		return m.removeScores(o)
+	case *turn.StoreSets:
+		return m.storeSets(o)
 	case *turn.AddEntry:
 		return m.addEntry(o)
 	case *turn.TrimEntries:
@@ -287,7 +289,9 @@ func (g *generator) stringOp(k turn.Key) turn.Op {
 }
 
 func (g *generator) fieldsOp(k turn.Key, typ turn.Type) turn.Op {
-	switch g.rnd.IntN(5) {
+	switch g.rnd.IntN(6) {
+	case 5:
+		return g.storeSets(k)
 	case 0, 1:
 		return &turn.RemoveFields{Key: k, Type: typ, Names: g.names()}
 	case 2:

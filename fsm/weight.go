@@ -24,6 +24,8 @@ func Weight(op turn.Op) int {
 		return taking(o.Count)
 	case *turn.SetElement, *turn.RemoveElements, *turn.Retain:
 		return searchWeight
+	case *turn.StoreSets:
+		return setsWeight
 	case *turn.MoveElement, *turn.SetMetadata:
 		return 1
 	case *turn.SetString:
@@ -48,12 +50,18 @@ func Weight(op turn.Op) int {
 // 20,000 messages or 80,000 elements in search of it.
 const rangeWeight = EntryWeight / 64
 
+// setsWeight is the weight of a combination of sets: as if it had 10 MB of members, or looked at 160,000 of
+// several sets.
+const setsWeight = EntryWeight / 8
+
 func queryWeight(q turn.Query) int {
 	switch q.(type) {
 	case *turn.Info, *turn.Count:
 		return 0
 	case *turn.GetString, *turn.Fields:
 		return 1
+	case *turn.CombineSets:
+		return setsWeight
 	}
 	return rangeWeight
 }

@@ -22,7 +22,8 @@ const (
 	// listed by labels, from their first change at this level on. Records of members tell learners from voters.
 	// Sessions keep a length by themselves (Retain). Keys are renamed (Rename).
 	Level2
-	// Level3 is what this comment comes to list; there is nothing yet.
+	// Level3 combines sets, in answers and in place of a key (CombineSets, StoreSets), and looks several keys up as of
+	// one state (Lookup).
 	Level3
 )
 

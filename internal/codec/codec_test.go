@@ -19,7 +19,7 @@ var ops = []turn.Op{
 	&turn.SetElement{}, &turn.InsertElement{}, &turn.RemoveElements{},
 	&turn.PopFirst{}, &turn.MoveElement{}, &turn.PushOnce{}, &turn.SetNew{}, &SetLevel{},
 	&turn.RemoveScores{}, &turn.EditMessage{}, &turn.RemoveMessage{}, &turn.Retain{},
-	&turn.Rename{},
+	&turn.Rename{}, &turn.StoreSets{},
 	&turn.Tx{},
 }
 
@@ -27,6 +27,7 @@ var queries = []turn.Query{
 	&turn.Read{}, &turn.List{}, &turn.Info{}, &turn.Sessions{}, &turn.Count{},
 	&turn.GetString{}, &turn.Fields{}, &turn.AllFields{},
 	&turn.Scores{}, &turn.Rank{}, &turn.Entries{},
+	&turn.Lookup{}, &turn.CombineSets{},
 }
 
 // Every kind must be in the lists above, so that the tests below are about it.

@@ -100,6 +100,18 @@ func goldenLevel2(t *testing.T) []byte {
 	})
 }
 
+// goldenLevel3 is an entry with what Level3 added.
+func goldenLevel3(t *testing.T) []byte {
+	k, b := turn.Key{Namespace: "team", Name: "a"}, turn.Key{Namespace: "team", Name: "b"}
+	return goldenEntry(t, []turn.Op{
+		&turn.StoreSets{To: k, Of: turn.CombineSets{Keys: []turn.Key{k, b}, By: turn.Difference}},
+		&turn.Tx{Steps: []turn.Step{
+			{Query: &turn.CombineSets{Keys: []turn.Key{k, b}, By: turn.Union, OnlyCount: true, Limit: 300}},
+			{Query: &turn.Lookup{Keys: []turn.Key{k, b}, Strings: true}},
+		}},
+	})
+}
+
 func goldenEntry(t *testing.T, ops []turn.Op) []byte {
 	t.Helper()
 	var cmds []Command
@@ -119,6 +131,7 @@ func TestGoldenEntry(t *testing.T) {
 	holdStill(t, "entry-v1.hex", golden(t))
 	holdStill(t, "entry-level1.hex", goldenLevel1(t))
 	holdStill(t, "entry-level2.hex", goldenLevel2(t))
+	holdStill(t, "entry-level3.hex", goldenLevel3(t))
 }
 
 func holdStill(t *testing.T, name string, got []byte) {

@@ -47,6 +47,7 @@ const (
 	kindRemoveMessage
 	kindRetain
 	kindRename
+	kindStoreSets
 )
 
 const (
@@ -61,6 +62,8 @@ const (
 	kindScores
 	kindRank
 	kindEntries
+	kindLookup
+	kindCombineSets
 )
 
 // opKinds and queryKinds are set once, by init: a variable that leads to itself
@@ -109,6 +112,7 @@ func init() {
 		of(kindRemoveMessage, (*coder).removeMessage).since(turn.Level2),
 		of(kindRetain, (*coder).retain).since(turn.Level2),
 		of(kindRename, (*coder).rename).since(turn.Level2),
+		of(kindStoreSets, (*coder).storeSets).since(turn.Level3),
 	)
 	queryKinds = tabulate(
 		of(kindRead, (*coder).readQuery),
@@ -122,6 +126,8 @@ func init() {
 		of(kindScores, (*coder).scores),
 		of(kindRank, (*coder).rank),
 		of(kindEntries, (*coder).entries),
+		of(kindLookup, (*coder).lookup).since(turn.Level3),
+		of(kindCombineSets, (*coder).combineSets).since(turn.Level3),
 	)
 }
 

@@ -103,3 +103,20 @@ func (c *coder) rank(q *turn.Rank) {
 	c.string(&q.Member)
 	c.bool(&q.Reverse)
 }
+
+func (c *coder) lookup(q *turn.Lookup) {
+	list(c, &q.Keys, c.key)
+	c.bool(&q.Strings)
+}
+
+func (c *coder) combineSets(q *turn.CombineSets) {
+	list(c, &q.Keys, c.key)
+	enum(c, &q.By, turn.Difference)
+	c.bool(&q.OnlyCount)
+	c.uint64(&q.Limit)
+}
+
+func (c *coder) storeSets(o *turn.StoreSets) {
+	c.key(&o.To)
+	c.combineSets(&o.Of)
+}

@@ -31,6 +31,10 @@ func Answer(s State, q turn.Query, r *turn.Result) error {
 			return a.labelled(q, r)
 		}
 		return a.listing(q, r)
+	case *turn.Lookup:
+		return a.lookup(q, r)
+	case *turn.CombineSets:
+		return a.combined(q, r)
 	case *turn.Count:
 		return a.EachPart(r, func(ks *keyspace.Keys, _ *store.Reading) (bool, error) {
 			r.Count = ks.CountIn(q.Namespace)

@@ -25,6 +25,8 @@ type State interface {
 	// may have a cost.
 	Search() error
 	PassedKeys(n uint64)
+	// Spent takes a cost, counted in bytes as an entry's allowance is.
+	Spent(n uint64)
 	// ReadBytes returns how many bytes of payload an answer may have.
 	ReadBytes() int
 }

@@ -108,3 +108,6 @@ func (ks State) Search() error { return ks.Allowance.Search() }
 
 // PassedKeys takes the cost of keys that were passed off the allowance.
 func (ks State) PassedKeys(n uint64) { ks.Allowance.PassedKeys(n) }
+
+// Spent takes a cost off the allowance, or what is left of it.
+func (ks State) Spent(n uint64) { ks.Allowance.Take(n) }

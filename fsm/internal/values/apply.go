@@ -23,6 +23,8 @@ func Apply(keys Keyspace, op turn.Op, r *turn.Result) error {
 		return v.setScores(o, r)
 	case *turn.RemoveScores:
 		return v.removeScores(o, r)
+	case *turn.StoreSets:
+		return v.storeSets(o, r)
 	case *turn.AddEntry:
 		return v.addEntry(o, r)
 	case *turn.TrimEntries:

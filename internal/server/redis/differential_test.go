@@ -145,7 +145,7 @@ func (d *differ) compareOne(args []string, ours, real resp.Value) {
 	name := strings.ToUpper(args[0])
 	unit := int64(1000)
 	switch name {
-	case "KEYS", "HKEYS", "HVALS", "SMEMBERS":
+	case "KEYS", "HKEYS", "HVALS", "SMEMBERS", "SINTER", "SUNION", "SDIFF":
 		sortElems(ours)
 		sortElems(real)
 	case "HGETALL":

@@ -78,8 +78,8 @@ func (g generator) wellFormed() []string {
 		return g.text(g.keyFor(pick(g, "s1", "s2", "int")))
 	case n < 50:
 		return g.hash(g.keyFor(pick(g, "h1", "h2")))
-	case n < 58:
-		return g.set(g.keyFor(pick(g, "set1", "set2")))
+	case n < 60:
+		return g.set(g.keyFor(pick(g, "set1", "set2", "set3")))
 	case n < 70:
 		return g.scores(g.keyFor(pick(g, "z1", "z2")))
 	case n < 80:
@@ -99,7 +99,7 @@ func (g generator) keyFor(key string) string {
 }
 
 func (g generator) anyKey() string {
-	return pick(g, g.key(), "s1", "s2", "int", "h1", "h2", "set1", "set2", "z1", "z2", "x1", "x2", "new1", "new2")
+	return pick(g, g.key(), "s1", "s2", "int", "h1", "h2", "set1", "set2", "set3", "z1", "z2", "x1", "x2", "new1", "new2")
 }
 
 func (g generator) list(key string) []string {
@@ -285,10 +285,31 @@ func (g generator) set(key string) []string {
 		return []string{pick(g, "SMEMBERS", "SCARD"), key}
 	case n < 80:
 		return []string{"SISMEMBER", key, g.field()}
-	case n < 92:
+	case n < 86:
 		return append([]string{"SMISMEMBER", key}, g.fieldsOf()...)
 	}
+	if g.IntN(2) == 0 {
+		return g.combining(key)
+	}
 	return g.scanning("SSCAN", key)
+}
+
+// combining makes commands that combine sets.
+func (g generator) combining(key string) []string {
+	sets := []string{key, pick(g, "set1", "set2", "set3", g.anyKey()), pick(g, "set1", "set2", "set3")}
+	sets = sets[:1+g.IntN(3)]
+	switch g.IntN(4) {
+	case 0:
+		args := append([]string{"SINTERCARD", pick(g, strconv.Itoa(len(sets)), "1", "2", g.index())}, sets...)
+		if g.IntN(2) == 0 {
+			args = append(args, pick(g, "LIMIT", "limit", "FOO"), pick(g, "1", "2", "0", g.index()))
+		}
+		return args
+	case 1, 2:
+		return append([]string{pick(g, "SINTER", "SUNION", "SDIFF")}, sets...)
+	}
+	return append([]string{pick(g, "SINTERSTORE", "SUNIONSTORE", "SDIFFSTORE"), pick(g, "set1", "set2", "set3", g.anyKey())},
+		sets...)
 }
 
 func (g generator) score() string {

@@ -141,6 +141,10 @@ var requests = map[string]string{
 	"sadd": "SADD theirs:set x", "srem": "SREM theirs:set hidden", "smembers": "SMEMBERS theirs:set",
 	"sismember":  "SISMEMBER theirs:set hidden",
 	"smismember": "SMISMEMBER theirs:set hidden", "scard": "SCARD theirs:set", "sscan": "SSCAN theirs:set 0",
+	"sinter": "SINTER mine:none theirs:set", "sintercard": "SINTERCARD 2 mine:none theirs:set",
+	"sinterstore": "SINTERSTORE mine:1 theirs:set", "sunion": "SUNION mine:none theirs:set",
+	"sunionstore": "SUNIONSTORE theirs:new mine:none theirs:set", "sdiff": "SDIFF mine:none theirs:set",
+	"sdiffstore": "SDIFFSTORE theirs:set mine:none",
 
 	"zadd": "ZADD theirs:zset 1 x", "zincrby": "ZINCRBY theirs:zset 1 hidden", "zrem": "ZREM theirs:zset hidden",
 	"zremrangebyrank": "ZREMRANGEBYRANK theirs:zset 0 -1", "zremrangebyscore": "ZREMRANGEBYSCORE theirs:zset -inf inf",

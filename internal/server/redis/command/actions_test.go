@@ -69,6 +69,8 @@ func TestWritesMeanWhatTheySay(t *testing.T) {
 		"ZADD k XX GT 2 m":              score(func(s *turn.SetScores) { s.OnlyExisting, s.OnlyGreater = true, true }),
 		"ZADD k LT INCR 2 m":            score(func(s *turn.SetScores) { s.OnlyLess, s.Increment = true, true }),
 		"ZINCRBY k 2 m":                 score(func(s *turn.SetScores) { s.Increment = true }),
+		"SINTERSTORE k l k":             &turn.StoreSets{To: k, Of: turn.CombineSets{Keys: []turn.Key{{Namespace: "0", Name: "l"}, k}}},
+		"SDIFFSTORE k k":                &turn.StoreSets{To: k, Of: turn.CombineSets{Keys: []turn.Key{k}, By: turn.Difference}},
 		"ZPOPMIN k":                     &turn.RemoveScores{Of: turn.Scores{Key: k}, Answer: true},
 		"ZPOPMAX k 3":                   &turn.RemoveScores{Of: turn.Scores{Key: k, Stop: 2, Reverse: true}, Answer: true},
 		"ZREMRANGEBYRANK k 1 -2":        &turn.RemoveScores{Of: turn.Scores{Key: k, Start: 1, Stop: -2}},

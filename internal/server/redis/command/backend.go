@@ -22,6 +22,8 @@ type Engine interface {
 	Watch(k turn.Key) (changed <-chan struct{}, stop func())
 	Cluster(ctx context.Context) (turn.Cluster, error)
 	Limits() turn.Limits
+	// Level returns the cluster's level as far as this node has applied it.
+	Level() turn.ClusterLevel
 	// Calm returns when there is room for more work that can wait.
 	Calm(ctx context.Context) error
 	// Copies tells whether this node, and how many others, have the log up to an

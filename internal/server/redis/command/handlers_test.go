@@ -14,6 +14,8 @@ type onlyLimits struct{ Engine }
 
 func (onlyLimits) Limits() turn.Limits { return turn.DefaultLimits() }
 
+func (onlyLimits) Level() turn.ClusterLevel { return turn.NewestLevel }
+
 // silent is a client that a handler may ask what is needed for an action that waits.
 type silent struct{ Client }
 

@@ -54,14 +54,14 @@ func partly(err error, removed uint64) error {
 }
 
 func existing(req *Request, args [][]byte) Action {
-	return req.readEach(args[1:], InfoOf, func(os []Outcome) (Reply, error) {
+	return req.lookUpKeys(args[1:], false, func(els []turn.Element) Reply {
 		n := uint64(0)
-		for i := range os {
-			if exists(os[i].Result) {
+		for i := range els {
+			if !els[i].Missing {
 				n++
 			}
 		}
-		return Count(n), nil
+		return Count(n)
 	})
 }
 

@@ -33,16 +33,15 @@ func strlen(req *Request, args [][]byte) Action {
 	})
 }
 
-// mget reads each key for itself. A key of another type is none to it.
+// mget answers with strings. A key of another type is none to it.
 func mget(req *Request, args [][]byte) Action {
-	query := func(k turn.Key) turn.Query { return &turn.GetString{Key: k} }
-	a := req.readEach(args[1:], query, func(os []Outcome) (Reply, error) {
+	a := req.lookUpKeys(args[1:], true, func(els []turn.Element) Reply {
 		return func(w *resp.Writer) {
-			w.Array(len(os))
-			for i := range os {
-				writeString(w, os[i].Result)
+			w.Array(len(els))
+			for i := range els {
+				oneValue(w, &els[i])
 			}
-		}, nil
+		}
 	})
 	a.Bulky = true
 	return a

@@ -29,7 +29,7 @@ func stringCommands() []Command {
 			summary: "The string of a key, whose deadline is set or removed."},
 		{Name: "mget", Arity: -2, flags: "readonly fast", keys: keySpec{1, -1, 1}, tips: "request_policy:multi_shard",
 			group: "string", since: "1.0.0", Handle: mget, Args: "key [key ...]",
-			summary: "The strings of keys, each read separately."},
+			summary: "The strings of keys, all at one revision."},
 		{Name: "mset", Arity: -3, flags: "write denyoom", keys: keySpec{1, -1, 2},
 			tips: "request_policy:multi_shard response_policy:all_succeeded", group: "string", since: "1.0.1",
 			Handle: mset, Args: "key value [key value ...]", summary: "SET several keys at once."},
@@ -92,7 +92,7 @@ func hashCommands() []Command {
 }
 
 func setCommands() []Command {
-	one := keySpec{1, 1, 1}
+	one, all := keySpec{1, 1, 1}, keySpec{1, -1, 1}
 	return []Command{
 		{Name: "sadd", Arity: -3, flags: "write denyoom fast", keys: one, group: "set", since: "1.0.0", Handle: sadd,
 			Args: "key member [member ...]", summary: "Add members; return how many are new."},
@@ -109,6 +109,25 @@ func setCommands() []Command {
 			summary: "Which of them are members."},
 		{Name: "scard", Arity: 2, flags: "readonly fast", keys: one, group: "set", since: "1.0.0",
 			Handle: sizeOf(turn.TypeSet), Args: "key", summary: "The number of members."},
+		{Name: "sinter", Arity: -2, flags: "readonly", keys: all, tips: "nondeterministic_output_order", group: "set",
+			since: "1.0.0", Handle: combineSets(turn.Intersection), Args: "key [key ...]",
+			summary: "The members that all sets have."},
+		{Name: "sintercard", Arity: -3, flags: "readonly movablekeys", movable: countedKeys(1), group: "set",
+			since: "7.0.0", Handle: sintercard, Args: "numkeys key [key ...] [LIMIT limit]",
+			summary: "How many members all sets have; LIMIT: count no further."},
+		{Name: "sinterstore", Arity: -3, flags: "write denyoom", keys: all, group: "set", since: "1.0.0",
+			Handle: storeSets(turn.Intersection), Args: "destination key [key ...]",
+			summary: "SINTER into a key, in place of what it held; return how many there are."},
+		{Name: "sunion", Arity: -2, flags: "readonly", keys: all, tips: "nondeterministic_output_order", group: "set",
+			since: "1.0.0", Handle: combineSets(turn.Union), Args: "key [key ...]",
+			summary: "The members that any of the sets has."},
+		{Name: "sunionstore", Arity: -3, flags: "write denyoom", keys: all, group: "set", since: "1.0.0",
+			Handle: storeSets(turn.Union), Args: "destination key [key ...]", summary: "The same with SUNION."},
+		{Name: "sdiff", Arity: -2, flags: "readonly", keys: all, tips: "nondeterministic_output_order", group: "set",
+			since: "1.0.0", Handle: combineSets(turn.Difference), Args: "key [key ...]",
+			summary: "The members of the first set that none of the others has."},
+		{Name: "sdiffstore", Arity: -3, flags: "write denyoom", keys: all, group: "set", since: "1.0.0",
+			Handle: storeSets(turn.Difference), Args: "destination key [key ...]", summary: "The same with SDIFF."},
 		{Name: "sscan", Arity: -3, flags: "readonly", keys: one, tips: "nondeterministic_output", group: "set",
 			since: "2.8.0", Handle: scanOf(turn.TypeSet, 1, oneName), Args: "key cursor [MATCH pattern] [COUNT count]",
 			summary: "Iterate over the members in steps."},
