@@ -192,6 +192,11 @@ func (g *generator) op() turn.Op {
 	if len(g.sent) > 0 && g.rnd.IntN(5) == 0 {
 		return g.sent[len(g.sent)-1-g.rnd.IntN(min(len(g.sent), 30))] // a retry
 	}
+	if g.rnd.IntN(8) == 0 {
+		if op := g.afterRename(); op != nil {
+			return op
+		}
+	}
 	op := g.fresh()
 	g.sent = append(g.sent, op)
 	return op
@@ -500,9 +505,16 @@ func seqs(ms []turn.Message) (out []uint64) {
 	return out
 }
 
-// raiseAt returns the step at which the cluster level rises to the second: the first step, one in the
-// middle, or none.
-func raiseAt(seed uint64, steps int) int { return []int{0, steps / 3, -1}[seed%3] }
+// raises returns the steps at which the cluster level rises, and to what: at once to the newest one, through
+// each, or to the second only.
+func raises(seed uint64, steps int) map[int]turn.ClusterLevel {
+	return []map[int]turn.ClusterLevel{
+		{0: turn.NewestLevel},
+		{steps / 4: turn.Level2, steps / 2: turn.Level3},
+		{0: turn.Level2},
+		nil,
+	}[seed%4]
+}
 
 // TestAgainstModel runs random operations through the machine and a naive model
 // of it, with flushes, restarts and restores in between, and compares every
@@ -519,9 +531,9 @@ func TestAgainstModel(t *testing.T) {
 			r := newRig(t)
 			stamp := int64(1_000_000)
 			for i := range steps {
-				if i == raiseAt(seed, steps) {
-					r.raise(turn.Level2)
-					g.model.level = turn.Level2
+				if level, ok := raises(seed, steps)[i]; ok {
+					r.raise(level)
+					g.model.level = level
 				}
 				switch rnd.IntN(12) {
 				case 0:
@@ -555,9 +567,9 @@ func TestHashAtEveryIndex(t *testing.T) {
 	a, b := newRig(t), newRig(t)
 	stamp := int64(1_000_000)
 	for i := range 150 {
-		if i == 50 {
-			a.raise(turn.Level2)
-			g.model.level = turn.Level2
+		if level, ok := map[int]turn.ClusterLevel{50: turn.Level2, 90: turn.Level3}[i]; ok {
+			a.raise(level)
+			g.model.level = level
 		}
 		stamp += int64(g.rnd.IntN(300))
 		g.step(a, stamp)

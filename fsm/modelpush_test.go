@@ -186,6 +186,11 @@ func (g *generator) pushing() turn.Op {
 	name := func() turn.Key { return turn.Key{Namespace: "0", Name: []string{"a", "b", "c"}[g.rnd.IntN(3)]} }
 	k := name()
 	var op turn.Op
+	if g.rnd.IntN(6) == 0 {
+		if op := g.afterRename(); op != nil {
+			return op
+		}
+	}
 	switch n := g.rnd.IntN(24); {
 	case n < 6:
 		op = g.pushOnce(k)
@@ -226,8 +231,9 @@ func TestPushesAgainstModel(t *testing.T) {
 			g := &generator{rnd: rnd, model: newModel()}
 			g.next = g.pushing
 			r, forgets := newRig(t), newRig(t)
-			r.raise(turn.Level2)
-			g.model.level = turn.Level2
+			level := turn.Level2 + turn.ClusterLevel(seed%2)
+			r.raise(level)
+			g.model.level = level
 			stamp := int64(1_000_000)
 			for i := range 300 {
 				if stamp += int64(rnd.IntN(200)); rnd.IntN(60) == 0 {

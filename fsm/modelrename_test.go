@@ -30,6 +30,9 @@ func (m *model) rename(o *turn.Rename) (turn.Result, *turn.Error) {
 		to = *s.upTo(s.last)
 		to.deadline, to.slide, to.keep, to.turns = s.deadline, s.slide, s.keep, slices.Clone(s.turns)
 		to.pushes.lastID, to.pushes.dropped = s.pushes.lastID, s.pushes.dropped
+		if m.level >= turn.Level3 {
+			to.appended, to.moved = s.appended, s.moved
+		}
 	}
 	m.marks++
 	to.pushes.session = m.marks
@@ -52,4 +55,23 @@ func (g *generator) rename(k turn.Key) turn.Op {
 	k.Name = any(k.Name)
 	return &turn.Rename{Key: k, To: to, Replace: g.rnd.IntN(2) == 0, Expect: g.expect(k),
 		List: k == to || g.rnd.IntN(2) == 0}
+}
+
+// afterRename sends an append or a push again to the session that has its messages now, or has removed them; nil if
+// none is to be found.
+func (g *generator) afterRename() turn.Op {
+	for _, name := range []string{"a", "b", "c", "v"} {
+		k := turn.Key{Namespace: "0", Name: name}
+		s := g.model.sessions[k]
+		if s == nil || s.pushes.session == 0 || len(s.appended) == 0 {
+			continue
+		}
+		a := s.appended[g.rnd.IntN(len(s.appended))]
+		ms := []turn.NewMessage{{ID: a.ID, Data: a.Data}}
+		if g.rnd.IntN(2) == 0 {
+			return &turn.Append{Key: k, Messages: ms}
+		}
+		return &turn.PushOnce{Key: k, Messages: ms}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"bytes"
 	"fmt"
 	"reflect"
 	"testing"
@@ -91,5 +92,55 @@ func TestRenameIsBounded(t *testing.T) {
 	out := r.apply(1, &turn.Rename{Key: named("large"), To: named("to0"), Replace: true})[0]
 	if out.Err == nil || out.Err.Kind != turn.TooLarge || r.query(&turn.Info{Key: named("to0")}).Session == nil {
 		t.Errorf("150 MiB: %v", out.Err)
+	}
+}
+
+// A session that is renamed knows the ids that it knew, also of messages that it does not have any more, through
+// several renamings, from the store and from a dump. Clusters before level 3 knew those of its messages.
+func TestRenamedKnowsIDsOfRemovedMessages(t *testing.T) {
+	push := func(name, id string) turn.Op {
+		return &turn.Append{Key: named(name), Messages: []turn.NewMessage{{ID: id, Data: []byte(id)}}}
+	}
+	for _, level := range []turn.ClusterLevel{turn.Level2, turn.Level3} {
+		for how, settled := range settlings {
+			r := newRig(t)
+			r.raise(level)
+			for _, id := range []string{"dropped", "trimmed", "popped", "removed", "edited", "stays", "last"} {
+				r.do(push("a", id))
+			}
+			for _, op := range []turn.Op{
+				&turn.Retain{Key: sessionA, Keep: turn.Retention{Messages: 6}},
+				&turn.Trim{Key: sessionA, By: turn.KeepLast, N: 5},
+				&turn.Pop{Key: sessionA, From: turn.Head, Count: 1},
+				&turn.RemoveMessage{Key: sessionA, Message: turn.MessageRef{ID: "removed"}},
+				&turn.EditMessage{Key: sessionA, Message: turn.MessageRef{ID: "edited"}, Data: []byte("other")},
+				renameTo("a", "b"),
+				renameTo("b", "c"),
+			} {
+				r.do(op)
+				settled(r)
+			}
+			if how == "restart" {
+				if err := r.m.Restore(bytes.NewReader(r.dump())); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := r.query(&turn.Info{Key: named("c")}).Session
+			for i, id := range []string{"dropped", "trimmed", "popped", "removed", "edited", "stays", "last"} {
+				seq, removed := uint64(i+1), i < 4
+				got := r.do(push("c", id))
+				if want := !removed || level == turn.Level3; got.Duplicate != want || want && got.First != seq {
+					t.Errorf("level %d, in %s: %s again: %+v", level, how, id, got)
+				}
+			}
+			if is := r.query(&turn.Info{Key: named("c")}).Session; level == turn.Level3 && !reflect.DeepEqual(is, before) {
+				t.Errorf("in %s: %+v, before all came again %+v", how, is, before)
+			}
+			out := r.apply(1, &turn.Append{Key: named("c"),
+				Messages: []turn.NewMessage{{ID: "popped", Data: []byte("another")}}})[0]
+			if level == turn.Level3 && (out.Err == nil || out.Err.Kind != turn.IDReused) {
+				t.Errorf("in %s: a removed message's id with another payload: %v", how, out.Err)
+			}
+		}
 	}
 }

@@ -23,7 +23,8 @@ const (
 	// Sessions keep a length by themselves (Retain). Keys are renamed (Rename).
 	Level2
 	// Level3 combines sets, in answers and in place of a key (CombineSets, StoreSets), and looks several keys up as of
-	// one state (Lookup).
+	// one state (Lookup). It renames sessions with all ids that they know, also those of messages that were removed
+	// before.
 	Level3
 )
 

@@ -160,7 +160,8 @@ type Fork struct {
 //
 // Key then holds nothing, as after Delete, and what To held before is deleted: ids of messages appended to
 // either are remembered under that key as those of deleted sessions are, so a repeated append is a duplicate
-// as before. Ids of the messages that were moved are known under To, too. A PushOnce to Key is a duplicate as long
+// as before. Under To all ids are known that the session knew (before Level3, only those of the messages that were
+// moved). A PushOnce to Key is a duplicate as long
 // as To holds what it brought.
 //
 // Without Key there is nothing to rename: NotFound. If To exists and Replace is not set: Exists.

@@ -44,20 +44,24 @@ func (s *Operations) fork(o *turn.Fork, r *turn.Result) error {
 	return nil
 }
 
-// copyTo gives an owned head of a new session the messages with seq ≤ at, and the metadata, of another.
+// copyTo gives an owned head of a new session the messages with seq ≤ at, and the metadata, of another. Of those
+// that are dead, their ids are known.
 func (s *Operations) copyTo(h, src *memtable.Head, at uint64, rs []layout.Record) {
 	h.Last, h.Meta, h.Low = at, src.Meta, [2]uint64{1, 1}
 	for _, rec := range rs {
 		s.Tables.Active.Add(h, rec)
+		if rec.Dead {
+			continue
+		}
+		if h.First == 0 {
+			h.First = rec.Seq
+		}
 		h.Take(rec.Side, rec.Seq)
 		h.Live[rec.Side]++
 		h.Bytes += uint64(len(rec.Data))
 		if rec.ID != "" {
 			h.LastID = rec.Seq
 		}
-	}
-	if len(rs) > 0 {
-		h.First = rs[0].Seq
 	}
 }
 

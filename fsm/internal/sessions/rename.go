@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/turnlog/turnlog/fsm/internal/cost"
@@ -69,11 +70,44 @@ type element struct {
 // heldBy returns what a key holds, and takes the cost off the allowance.
 func (s *Operations) heldBy(src *memtable.Head) (c held, err error) {
 	if src.Type == turn.TypeList {
-		c.messages, _, err = s.forked(src, src.Last)
+		if c.messages, _, err = s.forked(src, src.Last); err == nil && s.keepsIDs() {
+			c.messages, err = s.withRemembered(src, c.messages)
+		}
 	} else {
 		c.elements, err = s.elementsOf(src)
 	}
 	return c, err
+}
+
+// keepsIDs: since turn.Level3, a renamed session knows the ids that it knew before.
+func (s *Operations) keepsIDs() bool { return s.Meta.Level >= turn.Level3 }
+
+// withRemembered adds to the live messages of a session, in memory of their own, what is remembered of others by
+// their ids. All are in the order of their seqs.
+func (s *Operations) withRemembered(src *memtable.Head, live []layout.Record) ([]layout.Record, error) {
+	of := src.Remembered()
+	if !of.Any() {
+		return live, nil
+	}
+	v, err := s.View(src)
+	if err != nil {
+		return nil, err
+	}
+	total, all := uint64(0), live
+	err = v.Ascend(of.WindowStart(), func(r *layout.Record) bool {
+		if r.ID == "" || v.Live(r) || of.Moves.Runs.Has(r.Seq) {
+			return true
+		}
+		rec := r.AsTombstone().Copied()
+		total += cost.OfCopy(&rec)
+		all = append(all, rec)
+		return total <= uint64(s.Allowance.Left)
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(all, func(a, b layout.Record) int { return cmp.Compare(a.Seq, b.Seq) })
+	return all, s.Allowance.Spend(total)
 }
 
 // elementsOf is heldBy for a value of another type than a list.
@@ -118,7 +152,11 @@ func (s *Operations) moved(to string, src *memtable.Head, c held) (h *memtable.H
 		s.forkCalls(h, src, false)
 		h.Retention, h.Turns = src.Retention, slices.Clone(src.Turns)
 		h.Dropped, h.LastID = src.Dropped, src.LastID
-		s.Tables.Active.Count(memtable.TurnCost*len(h.Turns) + memtable.SpanCost*len(h.Dropped))
+		if s.keepsIDs() {
+			h.Moves = src.Moves // by which the ids are found
+		}
+		s.Tables.Active.Count(memtable.TurnCost*len(h.Turns) +
+			memtable.SpanCost*(len(h.Dropped)+len(h.Moves.Runs)))
 	} else {
 		h = s.Begin(to, src.Type)
 		h.Last, h.Live, h.Bytes, h.Entry = src.Last, src.Live, src.Bytes, src.Entry
