@@ -13,6 +13,7 @@ import (
 	"github.com/turnlog/turnlog/internal/datadir"
 	"github.com/turnlog/turnlog/internal/diskspace"
 	"github.com/turnlog/turnlog/internal/peer"
+	"github.com/turnlog/turnlog/internal/preference"
 	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
@@ -40,6 +41,10 @@ type Config struct {
 	// Nil: the level rises when all members support a higher one.
 	HoldLevel *turn.ClusterLevel
 
+	// Zone is where the node is, as the operator calls it. The other nodes and clients are told.
+	Zone       string
+	Preference LeaderPreference
+
 	Limits    turn.Limits
 	State     fsm.Config // Dir and Logger are set by the Node
 	Log       Log
@@ -51,6 +56,15 @@ type Config struct {
 	Logger *slog.Logger // nil: discard
 
 	unaware bool // for tests: of levels, as versions before them
+}
+
+// LeaderPreference says which node should lead.
+type LeaderPreference struct {
+	// Node is this node's: a leader transfers leadership to a voter that has a higher one. Zero on all nodes: none is
+	// preferred.
+	Node int
+	// Settle, 10 s, is how long such a voter must have been able to lead: see package preference.
+	Settle time.Duration
 }
 
 // Peers is how a node connects with the other nodes.
@@ -157,6 +171,7 @@ func (c *Config) setDefaults() error {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	c.Preference.Settle = cmp.Or(c.Preference.Settle, preference.DefaultSettle)
 	c.Consensus.setDefaults()
 	c.Storage.setDefaults()
 	return c.Calls.setDefaults()

@@ -174,7 +174,7 @@ func (n *Node) work(life context.Context, wg *sync.WaitGroup) {
 	for _, run := range []func(context.Context){
 		n.watchRole, n.writes.proposer.Run, n.writes.forwarder.Run, n.reads.Lead, n.reads.Follow,
 		n.writes.sweep, n.compact, n.watchDisk, n.space.Run, n.watchMembers, n.watchStart,
-		n.detector.Run, n.receive, n.repairer.Run,
+		n.detector.Run, n.receive, n.repairer.Run, n.preferLeader,
 	} {
 		wg.Go(func() { run(life) })
 	}

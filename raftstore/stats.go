@@ -87,6 +87,9 @@ type LeaderStats struct {
 	Changes   uint64 // leaders seen
 	Transfers uint64 // from this node to another
 	Ticks     uint64 // entries that an idle leader proposed
+	// Zone is this node's, and Preference how much it is preferred as the leader.
+	Zone       string
+	Preference int
 }
 
 // SnapshotStats counts snapshots.
@@ -158,7 +161,7 @@ func (n *Node) Stats() Stats {
 func (n *Node) leaderStats() LeaderStats {
 	s := LeaderStats{
 		Role: n.role(), Changes: n.lead.Changes.Load(), Transfers: n.stats.transfers.Load(),
-		Ticks: n.stats.ticks.Load(),
+		Ticks: n.stats.ticks.Load(), Zone: n.cfg.Zone, Preference: n.cfg.Preference.Node,
 	}
 	leader, _ := n.lead.Leader()
 	s.Known = leader != ""

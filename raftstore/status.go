@@ -34,7 +34,9 @@ func (n *Node) status() requests.Status {
 		NoLog: n.space.LogFull(), Wall: n.cfg.Clock.Now().UnixMilli(),
 		KnownLevel: n.cfg.knownLevel(), HoldLevel: n.cfg.HoldLevel,
 		Time: n.data.State.Clock(), Free: n.space.Free(), Version: n.cfg.Version,
+		Zone: n.cfg.Zone, Preference: n.cfg.Preference.Node,
 	}
+	s.Appends, s.AppendNanos = n.data.Log.AppendTime()
 	if short := n.space.Short(); short != nil {
 		s.NoSpace, s.Space = true, short.Message
 	}
@@ -148,6 +150,7 @@ func (n *Node) describe(ctx context.Context, s membership.Server) turn.Node {
 	d.StateHash, d.HashIndex = st.Hash, st.HashIndex
 	d.Level, d.HoldLevel = st.KnownLevel, st.HoldLevel
 	d.Version, d.Time, d.DiskFree = st.Version, st.Time, st.Free
+	d.Zone, d.LeaderPreference = st.Zone, st.Preference
 	d.Problems = append(d.Problems, st.Problems()...)
 	return d
 }

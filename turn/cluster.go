@@ -67,4 +67,8 @@ type Node struct {
 	// cannot be reached. HoldLevel is the level at which the node holds the cluster; nil: none.
 	Level     ClusterLevel  `json:"level"`
 	HoldLevel *ClusterLevel `json:"hold_level"`
+	// Zone is where the node is, as its operator calls it, and LeaderPreference how much it is preferred as the leader.
+	// They are empty if the node cannot be reached.
+	Zone             string `json:"zone"`
+	LeaderPreference int    `json:"leader_preference"`
 }

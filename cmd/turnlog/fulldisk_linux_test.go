@@ -151,6 +151,12 @@ func TestFullDiskIsEmptiedOverTheAPI(t *testing.T) {
 // startNodes starts a cluster with a data directory for each node.
 func startNodes(t *testing.T, dirs ...string) []*node {
 	t.Helper()
+	return startNodesWith(t, func(int) []string { return nil }, dirs...)
+}
+
+// startNodesWith is startNodes with more settings, of the first node on.
+func startNodesWith(t *testing.T, settings func(i int) []string, dirs ...string) []*node {
+	t.Helper()
 	addrs := freePorts(t, 3*len(dirs))
 	var cluster []string
 	for i := range dirs {
@@ -163,6 +169,7 @@ func startNodes(t *testing.T, dirs ...string) []*node {
 		n.args = []string{"serve", "--node-id", fmt.Sprint("n", i+1), "--data-dir", dir, "--initial-cluster",
 			strings.Join(cluster, ","),
 			"--resp-addr", a[0], "--http-addr", a[1], "--raft-addr", a[2], "--memory-budget", "128MiB"}
+		n.args = append(n.args, settings(i)...)
 		n.process = startProcess(t, nil, n.args...)
 		nodes = append(nodes, n)
 	}

@@ -134,3 +134,21 @@ func TestClocksPage(t *testing.T) {
 		t.Errorf("%d of 3 nodes told the time:\n%s", n, text)
 	}
 }
+
+// The commands of docs/operations/zones.md show where the nodes are; the preferred one leads, and leads again after
+// another one was made the leader.
+func TestZonesPage(t *testing.T) {
+	t.Parallel()
+	nodes := startNodesWith(t, func(i int) []string {
+		return [][]string{{"--zone", "eu-1a", "--leader-preference", "10"}, {"--zone", "eu-1a"}, {"--zone", "eu-1b"}}[i]
+	}, t.TempDir(), t.TempDir(), t.TempDir())
+	nodes[1].until("the preferred node leads", func() bool {
+		r := nodes[1].run("cluster", "status", "--json")
+		var now struct{ Leader string }
+		return json.Unmarshal([]byte(r.stdout), &now) == nil && now.Leader == "n1"
+	})
+	text := follow(t, "../../docs/operations/zones.md", nodes)
+	says(t, text, "warning: 2 of 3 voters are in zone eu-1a (n1, n2): without it, there is no majority", "ZONE",
+		"eu-1a, prefers 10", "n1 leader in eu-1a", "n2 follower in eu-1a", "n3 follower in eu-1b",
+		`turnlog_zone_info{zone="eu-1a"} 1`, "turnlog_leader_preference 10")
+}

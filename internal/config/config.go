@@ -60,6 +60,10 @@ type Cluster struct {
 	DialMap string
 	// Join makes an empty node wait until it is added to a running cluster.
 	Join bool
+	// Zone is where this node is, as the operator calls it; empty: it is not said.
+	Zone string
+	// LeaderPreference is how much this node is preferred as the leader; 0 on all nodes: none is.
+	LeaderPreference int
 	// HoldLevel keeps the cluster from going above a level; negative: nothing does.
 	HoldLevel int
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Validate reports the first setting that cannot work.
@@ -30,6 +31,12 @@ func (c *Config) Validate() error {
 	}
 	if _, err := c.Level(); err != nil {
 		return err
+	}
+	if zone := c.Cluster.Zone; len(zone) > 64 || strings.ContainsFunc(zone, notInName) {
+		return fmt.Errorf("zone %q: must have up to 64 bytes, and no spaces or control characters", zone)
+	}
+	if p := c.Cluster.LeaderPreference; p < 0 || p > 1000 {
+		return fmt.Errorf("leader-preference %d: must be 0 to 1000", p)
 	}
 	if c.Logging.SlowRequest < 0 {
 		return fmt.Errorf("log-slow-requests %v: must not be negative", c.Logging.SlowRequest)
@@ -167,4 +174,9 @@ func isLoopback(host string) bool {
 	}
 	ip := net.ParseIP(host)
 	return ip != nil && ip.IsLoopback()
+}
+
+// notInName reports whether a name that is shown in tables must not have a character.
+func notInName(r rune) bool {
+	return unicode.IsSpace(r) || unicode.IsControl(r) || r == unicode.ReplacementChar
 }

@@ -34,6 +34,9 @@ func (d *Durations) Add(t time.Duration) {
 // Count returns how many were counted.
 func (d *Durations) Count() uint64 { return d.count.Load() }
 
+// Total returns all durations together.
+func (d *Durations) Total() time.Duration { return time.Duration(d.nanos.Load()) }
+
 // Report is what was counted, in the form that Prometheus has for it.
 type Report struct {
 	Count   uint64

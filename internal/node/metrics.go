@@ -166,6 +166,10 @@ func leaderMetrics(out sink, s raftstore.LeaderStats) {
 	out.gauge("commit_index", "Log index up to which the node knows entries to be committed.", float64(s.Committed))
 	out.gauge("voters", "Members that count for a majority, as far as the node knows.", float64(s.Voters))
 	out.gauge("learners", "Members without a vote, as far as the node knows.", float64(s.Learners))
+	zone := prometheus.NewDesc("turnlog_zone_info", "1; the label tells where the node is, by its setting zone.",
+		[]string{"zone"}, nil)
+	out <- prometheus.MustNewConstMetric(zone, prometheus.GaugeValue, 1, s.Zone)
+	out.gauge("leader_preference", "How much the node is preferred as the leader; 0: not at all.", float64(s.Preference))
 	out.gauge("other_members", "Members of the cluster besides the node.", float64(s.Others))
 	out.gauge("other_members_connected", "Members that the node's requests reach, besides itself.",
 		float64(s.Connected))

@@ -45,6 +45,7 @@ func (n *Node) openStore(cfg *config.Config, o Options) error {
 		Version:        o.Version,
 		InitialCluster: cluster, Join: cfg.Cluster.Join,
 		HoldLevel: cfg.Hold(),
+		Zone:      cfg.Cluster.Zone, Preference: raftstore.LeaderPreference{Node: cfg.Cluster.LeaderPreference},
 		Limits:    cfg.Limits.Turn(),
 		Log:       raftstore.Log{Engine: cfg.Log.Engine},
 		Consensus: raftstore.Consensus{Heartbeat: cfg.ElectionTimeout, Election: cfg.ElectionTimeout},

@@ -113,6 +113,11 @@ func (s *Store) Run(ctx context.Context) error { return s.engine.Run(ctx) }
 // Appends returns how long synced appends took.
 func (s *Store) Appends() histogram.Report { return s.syncs.Report() }
 
+// AppendTime returns how many appends there were, and how many nanoseconds they took together.
+func (s *Store) AppendTime() (count uint64, nanos int64) {
+	return s.syncs.Count(), s.syncs.Total().Nanoseconds()
+}
+
 // FirstIndex implements raft.LogStore.
 func (s *Store) FirstIndex() (uint64, error) { return s.engine.FirstIndex(), nil }
 

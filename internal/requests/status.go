@@ -34,6 +34,10 @@ type Status struct {
 	Time        int64  `json:"time,omitempty"`     // cluster time of the state, Unix milliseconds
 	Free        uint64 `json:"free,omitempty"`     // bytes of its disk
 	Version     string `json:"version,omitempty"`  // of its program
+	Zone        string `json:"zone,omitempty"`
+	Preference  int    `json:"leader_preference,omitempty"`
+	Appends     uint64 `json:"appends,omitempty"`   // to its log since it started
+	AppendNanos int64  `json:"append_ns,omitempty"` // that they took together, with their syncs
 	// The highest level that the node's version knows (older ones announce none), and
 	// that at which it holds the cluster; nil: it does not.
 	KnownLevel turn.ClusterLevel  `json:"known_level,omitempty"`
@@ -137,9 +141,14 @@ func (s Status) LeadsBetter(than Status) bool {
 		return s.Harm() < than.Harm()
 	case s.NoSpace != than.NoSpace:
 		return than.NoSpace
+	case s.Preference != than.Preference && max(s.Last, than.Last)-min(s.Last, than.Last) <= nearlyAll:
+		return s.Preference > than.Preference
 	}
 	return s.Last > than.Last
 }
+
+// nearlyAll is how many entries a transfer target may lack that is preferred: it gets them before it leads.
+const nearlyAll = 1000
 
 // Harm is what damage to a node's state keeps it from.
 type Harm uint8

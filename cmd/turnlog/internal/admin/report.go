@@ -115,7 +115,7 @@ func (r *report) views() ([]turn.Node, error) {
 }
 
 func (r *report) addCluster(name string, cl turn.Cluster) error {
-	text, err := json.MarshalIndent(statusJSON{cl, cl.LevelWaitsFor(), cl.Health()}, "", "  ")
+	text, err := json.MarshalIndent(statusJSON{cl, cl.LevelWaitsFor(), cl.ZoneRisks(), cl.Health()}, "", "  ")
 	if err != nil {
 		return err
 	}

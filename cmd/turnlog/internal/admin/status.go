@@ -19,6 +19,7 @@ func clusterStatusCommand(a *cli.App) *cobra.Command {
 a serving leader, if there is any. The last lines say what is wrong. It ends with 1
 if the cluster serves no requests.
 
+ZONE is what --zone says of a node, and its --leader-preference if that is not 0.
 BEHIND is how far the state of a node is behind the leader's: in log entries, and by
 cluster time, which goes on with writes. ON DISK is where the node's log ends.`,
 		Args: cobra.NoArgs,
@@ -29,7 +30,7 @@ cluster time, which goes on with writes. ON DISK is where the node's log ends.`,
 			}
 			h := cl.Health()
 			if a.JSON {
-				err = a.WriteJSON(statusJSON{cl, cl.LevelWaitsFor(), h})
+				err = a.WriteJSON(statusJSON{cl, cl.LevelWaitsFor(), cl.ZoneRisks(), h})
 			} else {
 				err = writeCluster(a, cl, h)
 			}
@@ -44,6 +45,7 @@ cluster time, which goes on with writes. ON DISK is where the node's log ends.`,
 type statusJSON struct {
 	turn.Cluster
 	LevelWaitsFor []string    `json:"level_waits_for,omitempty"`
+	ZoneRisks     []string    `json:"zone_risks,omitempty"`
 	Health        turn.Health `json:"health"`
 }
 
@@ -56,8 +58,11 @@ func writeCluster(a *cli.App, c turn.Cluster, h turn.Health) error {
 	for _, reason := range c.LevelWaitsFor() {
 		fmt.Fprintf(a.Stdout, "the level does not rise: %s\n", reason)
 	}
+	for _, risk := range c.ZoneRisks() {
+		fmt.Fprintf(a.Stdout, "warning: %s\n", risk)
+	}
 	fmt.Fprintln(a.Stdout)
-	rows := [][]string{{"NODE", "ROLE", "VERSION", "LEVEL", "APPLIED", "BEHIND", "ON DISK", "DISK FREE", "RESP", "HTTP",
+	rows := [][]string{{"NODE", "ROLE", "ZONE", "VERSION", "LEVEL", "APPLIED", "BEHIND", "ON DISK", "DISK FREE", "RESP", "HTTP",
 		"NODE TO NODE", "STATE HASH"}}
 	for i := range c.Nodes {
 		rows = append(rows, nodeRow(&c, &c.Nodes[i]))
@@ -70,17 +75,25 @@ func writeCluster(a *cli.App, c turn.Cluster, h turn.Health) error {
 }
 
 func nodeRow(c *turn.Cluster, n *turn.Node) []string {
-	row := []string{n.ID, "unreachable", "-", "-", "-", "-", "-", "-", cli.OrDash(n.RESPAddr), cli.OrDash(n.HTTPAddr),
+	row := []string{n.ID, "unreachable", "-", "-", "-", "-", "-", "-", "-", cli.OrDash(n.RESPAddr), cli.OrDash(n.HTTPAddr),
 		n.RaftAddr, "-"}
 	if !n.Reachable {
 		return row
 	}
-	copy(row[1:], []string{n.Role, cli.OrDash(n.Version), levelOf(n), fmt.Sprint(n.Applied), behind(c, n),
+	copy(row[1:], []string{n.Role, zoneOf(n), cli.OrDash(n.Version), levelOf(n), fmt.Sprint(n.Applied), behind(c, n),
 		fmt.Sprint(n.Match), freeBytes(n.DiskFree)})
 	if n.StateHash != "" {
 		row[len(row)-1] = fmt.Sprintf("%.12s at %d", n.StateHash, n.HashIndex)
 	}
 	return row
+}
+
+// zoneOf returns where a node is, and how much it is preferred as the leader.
+func zoneOf(n *turn.Node) string {
+	if n.LeaderPreference != 0 {
+		return fmt.Sprintf("%s, prefers %d", cli.OrDash(n.Zone), n.LeaderPreference)
+	}
+	return cli.OrDash(n.Zone)
 }
 
 // levelOf returns what a node knows, or holds.
