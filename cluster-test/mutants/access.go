@@ -10,9 +10,14 @@ import (
 func accessMutants() []mutation.Mutant {
 	return []mutation.Mutant{
 		{Name: "secret-of-a-group", About: "a cluster secret counts that others in the file's group can read",
-			Edits: []mutation.Edit{{In: "readClusterSecret", Old: "info.Mode().Perm()&0o077 != 0",
-				New: "info.Mode().Perm()&0o007 != 0"}},
-			Catchers: []mutation.Catcher{{Test: "TestClusterSecretFiles", Runs: 1}}},
+			Edits:    []mutation.Edit{{In: "Private", Old: "perm&0o077 == 0", New: "perm&0o007 == 0"}},
+			Catchers: []mutation.Catcher{{Test: "TestPrivate", Runs: 1}, {Test: "TestClusterSecretFiles", Runs: 1}}},
+		{Name: "secret-of-any-group", About: "a cluster secret counts that root made for another group",
+			Edits:    []mutation.Edit{{In: "forGroup", Old: "group == gid && ", New: ""}},
+			Catchers: []mutation.Catcher{{Test: "TestForGroup", Runs: 1}}},
+		{Name: "secret-for-all", About: "a cluster secret counts that root made for everybody",
+			Edits:    []mutation.Edit{{In: "Private", Old: "perm&0o037 == 0", New: "perm&0o033 == 0"}},
+			Catchers: []mutation.Catcher{{Test: "TestPrivateForAGroup", Runs: 1}}},
 		{Name: "secret-cut", About: "a file of cluster secrets that is too long is taken without its end",
 			Edits: []mutation.Edit{{In: "readClusterSecret", Old: "|| len(text) > maxSecretFile",
 				New: "|| len(text) < 0"}},

@@ -102,7 +102,7 @@ func (u *Users) read() (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("users file: %w; `turnlog user add` makes one", err)
 	}
-	if info.Mode().Perm()&0o077 != 0 {
+	if !Private(info) {
 		u.log.Warn("others on this machine can read or write the users file; chmod 600 it", "file", u.path, "mode",
 			info.Mode().Perm())
 	}

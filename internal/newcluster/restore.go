@@ -34,8 +34,8 @@ type Config struct {
 // have nothing to do with it, and what clients knew of that cluster's future does not hold in this one
 // (see statedump.Renew).
 //
-// If root calls it, the directory and what is in it belong to the directory's owner; that of a new one is the owner of
-// the directory that it is in.
+// If root calls it, the directory and what is in it belong to the directory's owner; new directories, and those above
+// that are new, too, belong to the owner of the nearest one that is not.
 //
 // check is called when all is on disk, with what the dump held, and says whether it was what it should be. After
 // an error or a crash the directory is unfinished: no node starts with it.
@@ -50,6 +50,9 @@ func Restore(c Config, dump io.Reader, check func(statedump.Content) error) (Ori
 	var held statedump.Content
 	log, failure := nodeLog(c.Logger, c.NodeID)
 	err = failure.Aside(func() error {
+		if err := owner.giveDirectories(); err != nil {
+			return err
+		}
 		d, err := datadir.Open(datadir.Config{Path: c.DataDir, NodeID: c.NodeID, Engine: c.Engine,
 			State: stateConfig(), Failure: failure, Logger: log})
 		if err != nil {
@@ -59,7 +62,7 @@ func Restore(c Config, dump io.Reader, check func(statedump.Content) error) (Ori
 		return errors.Join(err, d.Close())
 	})
 	for _, step := range []func() error{
-		func() error { return giveToOwner(c.DataDir, owner) }, c.Seeded, func() error { return check(held) }, c.Sealed,
+		func() error { return owner.giveAll(c.DataDir) }, c.Seeded, func() error { return check(held) }, c.Sealed,
 		func() error { return datadir.Finish(c.DataDir) },
 	} {
 		if err == nil && step != nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/turnlog/turnlog/internal/auth"
 	"github.com/turnlog/turnlog/internal/config"
 	"github.com/turnlog/turnlog/internal/peer"
 )
@@ -30,7 +31,7 @@ func readClusterSecret(cfg *config.Config) (*peer.Secret, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cluster secret: %w", err)
 	}
-	if info.Mode().Perm()&0o077 != 0 {
+	if !auth.Private(info) {
 		return nil, fmt.Errorf("cluster secret: others on this machine may read or write %s: chmod 600 it, and make "+
 			"a new one if they may have", f.Name())
 	}

@@ -65,8 +65,8 @@ the old cluster begin again. What expired since the backup expires at the first 
 Checksums find damage, and that a file is no backup; they are not keyed, so they do not tell who wrote
 it. Restore only what no other user could have replaced.
 
-Run by root, it gives what it makes to the owner of the directory, or, if that is new, of the one
-that it is in. A directory that is not filled completely is refused by turnlog serve.`,
+Run by root, it gives what it makes to the owner of the directory, or, if that is new, of the nearest
+one above it that is not. A directory that is not filled completely is refused by turnlog serve.`,
 		Example: `  turnlog restore /var/backups/turnlog/ --data-dir /var/lib/turnlog --node-id n1 --raft-addr 10.0.0.1:7381`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
