@@ -30,7 +30,8 @@ const (
 var (
 	insecure = []string{"--set", "insecure=true"}
 	secure   = []string{"--set", "tls.secretName=client-tls", "--set", "users.secretName=users",
-		"--set", "nodeTLS.secretName=node-tls", "--set", "learners=2", "--set", "settings.TURNLOG_MEMORY_BUDGET=1GiB"}
+		"--set", "nodeTLS.secretName=node-tls", "--set", "clusterSecret.secretName=cluster", "--set", "learners=2",
+		"--set", "settings.TURNLOG_MEMORY_BUDGET=1GiB"}
 )
 
 // helm runs helm, of the version in go.mod, without what this machine's user has set up for it.

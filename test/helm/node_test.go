@@ -32,6 +32,7 @@ type pods struct {
 
 type pod struct {
 	name      string
+	user      *corev1.PodSecurityContext
 	container corev1.Container
 	ports     map[string]string // of this machine, by the number that the container has
 	cmd       *exec.Cmd
@@ -45,7 +46,8 @@ func run(t *testing.T, binary, dir string, sets ...*appsv1.StatefulSet) *pods {
 	for _, s := range sets {
 		for i := range *s.Spec.Replicas {
 			name := fmt.Sprintf("%s-%d", s.Name, i)
-			p.byName[name] = &pod{name: name, container: s.Spec.Template.Spec.Containers[0],
+			spec := s.Spec.Template.Spec
+			p.byName[name] = &pod{name: name, user: spec.SecurityContext, container: spec.Containers[0],
 				ports: map[string]string{"7379": freePort(t), "7380": freePort(t), "7381": freePort(t)}}
 		}
 	}
@@ -131,7 +133,37 @@ func (p *pods) start(n *pod) {
 	p.t.Helper()
 	n.cmd = exec.Command(p.binary, n.container.Args...)
 	n.cmd.Env, n.cmd.Stdout, n.cmd.Stderr, n.cmd.Dir = p.environment(n), &n.output, &n.output, p.dir
+	if os.Getuid() == 0 {
+		p.asItsUser(n)
+	}
 	if err := n.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// asItsUser has a pod run as the user that the chart names, with a volume of its own, and secrets as the kubelet mounts them.
+func (p *pods) asItsUser(n *pod) {
+	p.t.Helper()
+	uid, gid := int(*n.user.RunAsUser), int(*n.user.RunAsGroup)
+	n.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
+	volume := filepath.Join(p.dir, n.name)
+	err := errors.Join(os.Chmod(filepath.Dir(p.binary), 0o755), os.Chmod(filepath.Dir(filepath.Dir(p.binary)), 0o755),
+		os.Chmod(filepath.Dir(p.dir), 0o755), os.Chmod(p.dir, 0o755), os.MkdirAll(volume, 0o700),
+		os.Chown(volume, uid, gid))
+	if err == nil {
+		err = filepath.WalkDir(filepath.Join(p.dir, "secrets"), func(path string, d os.DirEntry, err error) error {
+			switch {
+			case errors.Is(err, os.ErrNotExist): // it runs without secrets
+				return nil
+			case err != nil:
+				return err
+			case d.IsDir():
+				return os.Chmod(path, 0o755)
+			}
+			return errors.Join(os.Chown(path, 0, int(*n.user.FSGroup)), os.Chmod(path, 0o440))
+		})
+	}
+	if err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -265,13 +297,17 @@ func TestPodsAreACluster(t *testing.T) {
 	}
 }
 
-// secrets makes what the three secrets of the chart hold, by turnlog's own commands, and returns the secret of a user.
+// secrets makes what the four secrets of the chart hold, by turnlog's own commands, and returns the secret of a user.
 func secrets(t *testing.T, binary, dir string, sets ...*appsv1.StatefulSet) string {
 	t.Helper()
-	for _, name := range []string{"tls", "node-tls", "users"} {
+	for _, name := range []string{"tls", "node-tls", "users", "cluster"} {
 		if err := os.MkdirAll(filepath.Join(dir, "secrets", name), 0o700); err != nil {
 			t.Fatal(err)
 		}
+	}
+	file := filepath.Join(dir, "secrets", "cluster", "cluster.secret")
+	if err := os.WriteFile(file, []byte(strings.Repeat("a test's ", 8)), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	hosts := []string{"127.0.0.1", "*.memory-turnlog-nodes.agents.svc.cluster.local"}
 	for _, s := range sets {

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -205,11 +206,15 @@ type shownContext struct {
 }
 
 func showContext(contexts cli.Contexts, name string) (s shownContext, err error) {
-	x, err := contexts.Load(name)
+	selected, err := contexts.Selected()
 	if err != nil {
 		return s, err
 	}
-	selected, err := contexts.Selected()
+	load := contexts.Load
+	if name == selected {
+		load = contexts.LoadSelected
+	}
+	x, err := load(name)
 	s = shownContext{Name: name, Selected: name == selected, Context: x, KeepsSecret: x.Secret != ""}
 	s.Secret = ""
 	return s, err
@@ -234,6 +239,14 @@ func contextListCommand(a *cli.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			selected, err := contexts.Selected()
+			if err != nil {
+				return err
+			}
+			if selected != "" && !slices.Contains(names, selected) { // its file is gone
+				names = append(names, selected)
+				slices.Sort(names)
+			}
 			return listContexts(a, contexts, names)
 		},
 	}
@@ -245,7 +258,7 @@ func listContexts(a *cli.App, contexts cli.Contexts, names []string) error {
 	for _, name := range names {
 		s, err := showContext(contexts, name)
 		if err != nil {
-			s = shownContext{Name: name, Error: err.Error()}
+			s = shownContext{Name: name, Selected: s.Selected, Error: err.Error()}
 		}
 		if a.JSON {
 			if err := a.WriteJSON(s); err != nil {
@@ -332,7 +345,7 @@ func settingRows(prefix string, x cli.Context, secret string) (rows [][]string) 
 
 func contextRemoveCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "remove NAME",
+		Use: "remove NAME", Aliases: []string{"rm"},
 		Short: "Remove a context, and the secret that it keeps",
 		Args:  cobra.ExactArgs(1), ValidArgsFunction: a.CompleteContext,
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -115,6 +115,16 @@ func notThere(name string, err error) error {
 	return fmt.Errorf("context %s: %w", name, err)
 }
 
+// LoadSelected returns the context that is selected, by its name. If its file is gone, the error says what to do.
+func (c Contexts) LoadSelected(name string) (Context, error) {
+	x, err := c.Load(name)
+	if turn.KindOf(err) == turn.NotFound {
+		err = turn.Errorf(turn.NotFound, "the selected context %s does not exist any more; select another one with "+
+			"`turnlog context select NAME`, or none with `turnlog context select none`", name)
+	}
+	return x, err
+}
+
 // Save writes a context, for this user's eyes only, over one of the same name.
 func (c Contexts) Save(name string, x Context) error {
 	if err := CheckContextName(name); err != nil {
@@ -130,20 +140,27 @@ func (c Contexts) Save(name string, x Context) error {
 	return smallfile.Replace(c.file(name), append(text, '\n'))
 }
 
-// Remove removes a context, and its selection. The error is turn.NotFound if there is none of that name.
+// Remove removes a context, and its selection, also one whose file is gone already. The error is turn.NotFound if there
+// is none of that name.
 func (c Contexts) Remove(name string) error {
 	if err := CheckContextName(name); err != nil {
 		return err
 	}
-	if _, err := os.Lstat(c.file(name)); err != nil {
-		return notThere(name, err)
-	}
-	if selected, err := c.Selected(); err != nil {
+	selected, err := c.Selected()
+	if err != nil {
 		return err
-	} else if selected == name {
+	}
+	_, missing := os.Lstat(c.file(name))
+	if missing != nil && !(selected == name && errors.Is(missing, fs.ErrNotExist)) {
+		return notThere(name, missing)
+	}
+	if selected == name {
 		if err := c.Select(""); err != nil {
 			return err
 		}
+	}
+	if missing != nil {
+		return nil
 	}
 	if err := os.Remove(c.file(name)); err != nil {
 		return notThere(name, err)

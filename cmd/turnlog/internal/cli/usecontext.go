@@ -140,6 +140,9 @@ func (a *App) loadContext() (Context, error) {
 	if err != nil || name == "" {
 		return Context{}, err
 	}
+	if a.context == "" {
+		return c.LoadSelected(name)
+	}
 	return c.Load(name)
 }
 

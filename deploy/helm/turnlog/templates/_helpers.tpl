@@ -181,6 +181,9 @@ spec:
             - {name: TURNLOG_NODE_TLS_KEY, value: /secrets/node-tls/tls.key}
             - {name: TURNLOG_NODE_TLS_CA, value: /secrets/node-tls/ca.crt}
             {{- end }}
+            {{- if $v.clusterSecret.secretName }}
+            - {name: TURNLOG_CLUSTER_SECRET_FILE, value: /secrets/cluster/cluster.secret}
+            {{- end }}
             {{- if $v.openMetrics }}
             - {name: TURNLOG_OPEN_METRICS, value: "true"}
             {{- end }}
@@ -222,6 +225,9 @@ spec:
             {{- if $v.nodeTLS.secretName }}
             - {name: node-tls, mountPath: /secrets/node-tls, readOnly: true}
             {{- end }}
+            {{- if $v.clusterSecret.secretName }}
+            - {name: cluster, mountPath: /secrets/cluster, readOnly: true}
+            {{- end }}
       volumes:
         {{- if $v.tls.secretName }}
         - name: tls
@@ -234,6 +240,10 @@ spec:
         {{- if $v.nodeTLS.secretName }}
         - name: node-tls
           secret: {secretName: {{ $v.nodeTLS.secretName }}, defaultMode: 0440}
+        {{- end }}
+        {{- if $v.clusterSecret.secretName }}
+        - name: cluster
+          secret: {secretName: {{ $v.clusterSecret.secretName }}, defaultMode: 0440}
         {{- end }}
   volumeClaimTemplates:
     - metadata:
