@@ -20,7 +20,7 @@ PARALLEL = -parallel 4
 # Packages whose tests are worth running under the race detector.
 RACE = ./client ./fsm/... ./internal/... ./raftstore ./wal
 
-.PHONY: helm-chart packages-os sdk-java sdk-java-short examples examples-short alerts sdk-go sdk-go-short sdk-typescript sdk-typescript-short sdk-typescript-runtimes sdk-python sdk-python-short sdk-python-crewai packages figures lint-more vuln golden cover bench-gate release release-check flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run check test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
+.PHONY: sdk-python-suites helm-chart packages-os sdk-java sdk-java-short examples examples-short alerts sdk-go sdk-go-short sdk-typescript sdk-typescript-short sdk-typescript-runtimes sdk-python sdk-python-short sdk-python-crewai packages figures lint-more vuln golden cover bench-gate release release-check flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run check test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -141,8 +141,8 @@ compat: build ## drive published chat-history libraries while nodes are killed, 
 	$(GO) run ./test/compat --handshakes
 	$(GO) run ./test/compat --hostile
 
-compat-short: build ## a few of the libraries, for a minute
-	test/compat/install.sh python/langchain-openai.txt javascript
+compat-short: build ## a few of the libraries, for a minute, and one of turnlog's own packages, another each day
+	test/compat/install.sh $$($(GO) run ./test/compat --short --parts)
 	$(GO) run ./test/compat --short
 
 compat-handshakes: build ## see that the table of what clients send on connecting is true
@@ -199,9 +199,13 @@ sdk-python-crewai: build ## test its adapter for CrewAI, which needs an environm
 	sdk/python/install.sh crewai
 	bin/sdk-python-crewai/bin/pytest -q -c sdk/python/pyproject.toml sdk/python/tests/test_crewai.py
 
-sdk-python-short: build ## the same without what is slow: no fresh environments, no frameworks (half a minute)
+sdk-python-suites: build ## run the tests that frameworks publish on the adapters for Python; SUITES=strands for some
+	sdk/python/suites.sh $(SUITES)
+
+sdk-python-short: build ## the same without what is slow; of the frameworks' own suites one, another each day (a minute)
 	sdk/python/install.sh
 	bin/sdk-python/bin/pytest -q -c sdk/python/pyproject.toml -m 'not slow' sdk/python/tests
+	sdk/python/suites.sh --one
 
 test-deps:
 	@./test/scripts/install-test-deps.sh

@@ -62,10 +62,10 @@ type line struct {
 	Error string   `json:"error,omitempty"`
 }
 
-// startDriver starts the driver of l, which will talk to address, and waits until it
+// startDriver starts the driver of l, which will talk to at, and waits until it
 // has connected. Everything that it says is kept in dir. The process is gone when
 // ctx is done.
-func startDriver(ctx context.Context, l library, p places, address, dir string) (*driver, error) {
+func startDriver(ctx context.Context, l library, p places, at addresses, dir string) (*driver, error) {
 	file := filepath.Join(dir, fileName(l.name))
 	words := l.command(p)
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
@@ -93,7 +93,7 @@ func startDriver(ctx context.Context, l library, p places, address, dir string) 
 	if name == "" {
 		name = l.name
 	}
-	d.tell(map[string]any{"subject": name, "url": l.url(address), "retry": l.retry, "prefix": fileName(l.name),
+	d.tell(map[string]any{"subject": name, "url": l.url(at), "retry": l.retry, "prefix": fileName(l.name),
 		"slots": slots, "messages": messages, "read_every": readEvery, "pause_ms": pauseMS})
 	ready, err := d.answer(ctx, readyLimit)
 	if err != nil {
@@ -169,9 +169,9 @@ func (d *driver) stop(ctx context.Context) error {
 	return err
 }
 
-// read has the driver read every conversation at address, through the library.
-func (d *driver) read(ctx context.Context, address string) error {
-	d.tell(map[string]any{"read": d.subject.url(address), "names": d.record.names()})
+// read has the driver read every conversation at a node, through the library.
+func (d *driver) read(ctx context.Context, at addresses) error {
+	d.tell(map[string]any{"read": d.subject.url(at), "names": d.record.names()})
 	_, err := d.answer(ctx, readLimit)
 	return err
 }
@@ -210,14 +210,14 @@ func fileName(name string) string {
 	}, name)
 }
 
-// build compiles a program of this source tree.
-func build(ctx context.Context, pkg, to string) error {
+// build compiles a program of this source tree: a package of the module in a directory.
+func build(ctx context.Context, module, pkg, to string) error {
 	root, err := cluster.ModuleRoot(ctx)
 	if err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", to, pkg)
-	cmd.Dir = root
+	cmd.Dir = filepath.Join(root, module)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
 	}

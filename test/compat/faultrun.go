@@ -48,6 +48,7 @@ type faultRun struct {
 	cluster               *cluster.Cluster
 	home                  *cluster.Node     // which the libraries talk to, if it is never killed
 	service               *faultproxy.Proxy // otherwise: one address for the cluster, as orchestrators offer it
+	httpService           *faultproxy.Proxy // the same for HTTP; both go on to the next node when one dies
 	drivers               []*driver
 	leaderKills, ownKills int
 }
@@ -63,17 +64,18 @@ func (s *faultRun) run(ctx context.Context, libraries []library, p places) (resu
 		return nil, err
 	}
 	defer s.cluster.Close()
-	address, err := s.open(ctx)
+	at, err := s.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if s.service != nil {
 		defer s.service.Close()
+		defer s.httpService.Close()
 	}
 	ctx, cancel := context.WithCancel(ctx) // drivers end with it
 	defer cancel()
 	for _, l := range libraries {
-		d, err := startDriver(ctx, l, p, address, s.dir)
+		d, err := startDriver(ctx, l, p, at, s.dir)
 		if err != nil {
 			return nil, err
 		}
@@ -94,30 +96,41 @@ func (s *faultRun) run(ctx context.Context, libraries []library, p places) (resu
 	return results, nil
 }
 
-// open starts the cluster and returns the address for the libraries.
-func (s *faultRun) open(ctx context.Context) (string, error) {
+// open starts the cluster and returns the addresses for the libraries.
+func (s *faultRun) open(ctx context.Context) (addresses, error) {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	if err := s.cluster.Start(ctx); err != nil {
-		return "", err
+		return addresses{}, err
 	}
 	if s.mode.own {
-		var targets []string
-		for _, n := range s.cluster.Nodes {
-			targets = append(targets, n.RESPAddr)
-		}
-		var err error
-		if s.service, err = faultproxy.New(faultproxy.Config{Targets: targets}); err != nil {
-			return "", err
-		}
-		return s.service.Addr(), nil
+		return s.serve()
 	}
 	leader, err := s.cluster.WaitLeader(ctx, nil)
 	if err != nil {
-		return "", err
+		return addresses{}, err
 	}
 	s.home = s.other(leader)
-	return s.home.RESPAddr, nil
+	return addressesOf(s.home), nil
+}
+
+func addressesOf(n *cluster.Node) addresses { return addresses{resp: n.RESPAddr, http: n.HTTPAddr} }
+
+// serve returns addresses behind which a living node answers.
+func (s *faultRun) serve() (addresses, error) {
+	var resp, http faultproxy.Config
+	for _, n := range s.cluster.Nodes {
+		resp.Targets, http.Targets = append(resp.Targets, n.RESPAddr), append(http.Targets, n.HTTPAddr)
+	}
+	var err error
+	if s.service, err = faultproxy.New(resp); err != nil {
+		return addresses{}, err
+	}
+	if s.httpService, err = faultproxy.New(http); err != nil {
+		s.service.Close()
+		return addresses{}, err
+	}
+	return addresses{resp: s.service.Addr(), http: s.httpService.Addr()}, nil
 }
 
 // other returns a node that is not n.
@@ -212,8 +225,8 @@ func (s *faultRun) settle(ctx context.Context) error {
 	if err := s.cluster.WaitReady(heal); err != nil {
 		return err
 	}
-	away := s.other(s.home)
-	if err := together(s.drivers, func(d *driver) error { return d.read(ctx, away.RESPAddr) }); err != nil {
+	away := addressesOf(s.other(s.home))
+	if err := together(s.drivers, func(d *driver) error { return d.read(ctx, away) }); err != nil {
 		return err
 	}
 	if deaths := s.cluster.Deaths(); len(deaths) > 0 {

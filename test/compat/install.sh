@@ -2,7 +2,7 @@
 # Installs what `make compat` drives into bin/compat, in the versions that the lock
 # files beside this script name:
 #
-#	test/compat/install.sh [python/NAME.txt | sdk-python | sdk-python-crewai | javascript | java] ...
+#	test/compat/install.sh [python/NAME.txt | sdk-python | sdk-python-crewai | javascript | sdk-typescript | java] ...
 #
 # Without arguments: everything. What is installed already is left alone. A package
 # index that cannot be reached is a failure.
@@ -50,6 +50,9 @@ sdk-python-crewai() {
 	ln -sfn ../sdk-python-crewai "$into/sdk-python-crewai"
 }
 
+# sdk-typescript: turnlog's own TypeScript package, built, and its frameworks.
+sdk-typescript() { ../../sdk/typescript/check.sh --build; }
+
 javascript() {
 	local dir=$into/javascript files=(javascript/package.json javascript/package-lock.json)
 	mkdir -p "$dir"
@@ -63,32 +66,36 @@ javascript() {
 	mark "$dir" "${files[@]}"
 }
 
-# java: the driver and its libraries, and beside them older and newer clients.
+# java: the driver and its libraries, and beside them older and newer clients; in lib-turnlog, turnlog's own package
+# with the frameworks that its tests use.
 java() {
-	local dir=$into/java sources=(java/pom.xml java/src/main/java/compat/*.java)
+	local dir=$into/java sources=(java/pom.xml java/src/main/java/compat/*.java ../../sdk/java/pom.xml
+		../../sdk/java/src/main/java/io/github/turnlog/memory/*.java)
 	current "$dir" "${sources[@]}" && return
 	command -v mvn >/dev/null || debian maven default-jdk-headless
 	echo "installing java/pom.xml" >&2
 	rm -rf "$dir"
 	mkdir -p "$dir"
+	../../sdk/java/check.sh --pack "$dir/packed"
 	maven package dependency:copy-dependencies -DoutputDirectory="$dir/lib"
 	cp -r "$dir/build/classes" "$dir/classes"
 	maven dependency:copy-dependencies -DoutputDirectory="$dir/lib-other" -Djedis=8.0.2 -Dlettuce=6.8.1.RELEASE
+	maven dependency:copy-dependencies -DoutputDirectory="$dir/lib-turnlog" -Dlangchain4j=1.19.0
 	mark "$dir" "${sources[@]}"
 }
 
 maven() {
 	local out
-	out=$(mvn --quiet --batch-mode -f java/pom.xml -Dbuild="$into/java/build" "$@") || fail "Maven cannot build java/pom.xml: is its repository reachable? $out"
+	out=$(mvn --quiet --batch-mode -f java/pom.xml -Dbuild="$into/java/build" -Dturnlog="$into/java/packed" -U "$@") || fail "Maven cannot build java/pom.xml: is its repository reachable? $out"
 }
 
 if (($# == 0)); then
-	set -- python/*.txt sdk-python sdk-python-crewai javascript java
+	set -- python/*.txt sdk-python sdk-python-crewai javascript sdk-typescript java
 fi
 for part in "$@"; do
 	case $part in
 	python/*.txt) python "$part" ;;
-	sdk-python | sdk-python-crewai | javascript | java) "$part" ;;
+	sdk-python | sdk-python-crewai | javascript | sdk-typescript | java) "$part" ;;
 	*) fail "no such part: $part" ;;
 	esac
 done

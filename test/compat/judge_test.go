@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Each script is what a driver did with conversation c: "3" was acknowledged, "3!"
@@ -136,5 +137,22 @@ func TestNames(t *testing.T) {
 			t.Errorf("%q has a comma, or looks like another", l.name)
 		}
 		seen[fileName(l.name)] = true
+	}
+}
+
+// TestToday: each library that takes its turn in the short form has its day.
+func TestToday(t *testing.T) {
+	all, seen := libraries(), map[string]bool{}
+	for day := range len(all) {
+		l := today(all, time.Date(2026, 11, 26+day, 23, 59, 59, 0, time.UTC))
+		if !l.daily {
+			t.Errorf("%q takes no turns", l.name)
+		}
+		seen[l.name] = true
+	}
+	for _, l := range all {
+		if l.daily && !seen[l.name] {
+			t.Errorf("%q has no day", l.name)
+		}
 	}
 }

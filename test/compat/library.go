@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"time"
 )
 
 // library is a chat history of some library and how to drive it.
@@ -19,7 +22,10 @@ type library struct {
 	// ids puts the conversations into the database in which nodes find ids in the
 	// payloads, and so recognise what is sent again.
 	ids   bool
+	http  bool // it reaches nodes over HTTP
 	short bool // part of the short form
+	// daily is one of those of which the short form has one, another each day.
+	daily bool
 }
 
 const redisPy = "redis-py"
@@ -64,16 +70,28 @@ func libraries() []library {
 		{name: "@langchain/community ioredis with ids", driver: "@langchain/community ioredis", env: "javascript",
 			retry: true, resends: "ioredis", ids: true, short: true},
 		{name: "go-redis list with ids", env: "go", retry: true, resends: "go-redis", ids: true},
+		{name: "client for Python", env: "sdk-python", resends: "turnlog", ids: true, daily: true},
 		{name: "turnlog.memory", env: "langchain-openai", resends: "turnlog", ids: true, short: true},
 		{name: "turnlog.langchain", env: "langchain-openai", resends: "turnlog", ids: true, short: true},
-		{name: "turnlog.langgraph", env: "sdk-python", resends: "turnlog", ids: true},
-		{name: "turnlog.openai_agents", env: "sdk-python", resends: "turnlog", ids: true},
-		{name: "turnlog.llama_index", env: "sdk-python", resends: "turnlog", ids: true},
-		{name: "turnlog.agent_framework", env: "sdk-python", resends: "turnlog", ids: true},
-		{name: "turnlog.google_adk", env: "sdk-python", resends: "turnlog", ids: true},
-		{name: "turnlog.pydantic_ai", env: "sdk-python", resends: "turnlog", ids: true},
-		{name: "turnlog.strands", env: "sdk-python", resends: "turnlog", ids: true},
+		{name: "turnlog.langgraph", env: "sdk-python", resends: "turnlog", ids: true, daily: true},
+		{name: "turnlog.openai_agents", env: "sdk-python", resends: "turnlog", ids: true, daily: true},
+		{name: "turnlog.llama_index", env: "sdk-python", resends: "turnlog", ids: true, daily: true},
+		{name: "turnlog.agent_framework", env: "sdk-python", resends: "turnlog", ids: true, daily: true},
+		{name: "turnlog.google_adk", env: "sdk-python", resends: "turnlog", ids: true, daily: true},
+		{name: "turnlog.pydantic_ai", env: "sdk-python", resends: "turnlog", ids: true, daily: true},
+		{name: "turnlog.strands", env: "sdk-python", resends: "turnlog", ids: true, daily: true},
 		{name: "turnlog.crewai", env: "sdk-python-crewai", resends: "turnlog", ids: true},
+		{name: "client for TypeScript", env: "sdk-typescript", resends: "turnlog", ids: true, daily: true},
+		{name: "TypeScript langchain", env: "sdk-typescript", resends: "turnlog", ids: true, daily: true},
+		{name: "TypeScript langgraph", env: "sdk-typescript", resends: "turnlog", ids: true, daily: true},
+		{name: "TypeScript openai-agents", env: "sdk-typescript", resends: "turnlog", ids: true, daily: true},
+		{name: "TypeScript ai-sdk", env: "sdk-typescript", resends: "turnlog", ids: true, daily: true},
+		{name: "client for Go", env: "sdk-go", resends: "turnlog", ids: true, daily: true},
+		{name: "sdk/go/langchaingo", env: "sdk-go", resends: "turnlog", ids: true, daily: true},
+		{name: "sdk/go/eino", env: "sdk-go", resends: "turnlog", ids: true, daily: true},
+		{name: "sdk/go/genkit", env: "sdk-go", resends: "turnlog", ids: true, daily: true},
+		{name: "turnlog-memory LangChain4j", env: "sdk-java", resends: "turnlog", ids: true, http: true, daily: true},
+		{name: "turnlog-memory Spring AI", env: "sdk-java", resends: "turnlog", ids: true, http: true, daily: true},
 		{name: "langchain4j", env: "java"},
 		{name: "langchain4j on Lettuce", env: "java", retry: true},
 		{name: "Jedis list", env: "java"},
@@ -82,19 +100,44 @@ func libraries() []library {
 	}
 }
 
-// url is how its conversations are reached at an address.
-func (l library) url(address string) string {
-	database := plainDatabase
+// addresses are those of a node, or of what stands for one.
+type addresses struct{ resp, http string }
+
+// url is how its conversations are reached.
+func (l library) url(a addresses) string {
+	scheme, at, database := "redis", a.resp, plainDatabase
+	if l.http {
+		scheme, at = "http", a.http
+	}
 	if l.ids {
 		database = idsDatabase
 	}
-	return fmt.Sprintf("redis://%s/%d", address, database)
+	return fmt.Sprintf("%s://%s/%d", scheme, at, database)
 }
 
 // places are where drivers lie.
 type places struct {
-	installed string // bin/compat
-	goDriver  string
+	installed  string // bin/compat
+	goDriver   string
+	goAdapters string
+}
+
+// drivers are where they lie; those in Go are built, if there is one to drive.
+func drivers(ctx context.Context, all []library, dir, installed string) (places, error) {
+	p := places{installed: installed, goDriver: filepath.Join(dir, "go-driver"),
+		goAdapters: filepath.Join(dir, "go-adapters")}
+	isIn := func(env string) bool {
+		return slices.ContainsFunc(all, func(l library) bool { return l.env == env })
+	}
+	if isIn("go") {
+		if err := build(ctx, ".", "./test/compat/golang", p.goDriver); err != nil {
+			return p, err
+		}
+	}
+	if isIn("sdk-go") {
+		return p, build(ctx, "test/compat/golang/adapters", ".", p.goAdapters)
+	}
+	return p, nil
 }
 
 // command is the command line of a library's driver.
@@ -103,11 +146,40 @@ func (l library) command(p places) []string {
 	switch l.env {
 	case "go":
 		return []string{p.goDriver}
+	case "sdk-go":
+		return []string{p.goAdapters}
 	case "javascript":
-		return []string{"node", filepath.Join(dir, "driver.mjs")}
+		return []string{"node", filepath.Join(dir, "driver.mjs"), "./published.mjs"}
+	case "sdk-typescript":
+		return []string{"node", "test/compat/javascript/driver.mjs", "./turnlog-adapters.mjs"}
 	case "java":
-		return []string{"java", "-XX:TieredStopAtLevel=1", "-cp", filepath.Join(dir, "classes") + ":" +
-			filepath.Join(dir, "lib", "*"), "compat.Driver"}
+		return javaCommand(dir, "lib")
+	case "sdk-java":
+		return javaCommand(filepath.Join(p.installed, "java"), "lib-turnlog")
 	}
 	return []string{filepath.Join(dir, "bin", "python"), "test/compat/python/driver.py"}
+}
+
+func javaCommand(dir, libraries string) []string {
+	return []string{"java", "-XX:TieredStopAtLevel=1", "-cp", filepath.Join(dir, "classes") + ":" +
+		filepath.Join(dir, libraries, "*"), "compat.Driver"}
+}
+
+// today is one of the libraries that the short form drives in turn.
+func today(all []library, now time.Time) library {
+	daily := slices.DeleteFunc(slices.Clone(all), func(l library) bool { return !l.daily })
+	return daily[now.Unix()/(24*60*60)%int64(len(daily))]
+}
+
+// part is what install.sh installs for a library; empty: nothing.
+func (l library) part() string {
+	switch l.env {
+	case "go", "sdk-go":
+		return ""
+	case "javascript", "java", "sdk-python", "sdk-python-crewai", "sdk-typescript":
+		return l.env
+	case "sdk-java":
+		return "java"
+	}
+	return "python/" + l.env + ".txt"
 }

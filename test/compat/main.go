@@ -2,7 +2,7 @@
 // of real processes whose nodes are killed meanwhile, and judges what was kept.
 //
 //	go run ./test/compat                        # every library, both modes
-//	go run ./test/compat --short                # what CI runs
+//	go run ./test/compat --short                # what CI runs: a few, and another one each day
 //	go run ./test/compat --handshakes           # what clients send on connecting
 //	go run ./test/compat --hostile              # ten thousand connections, and clients that never read
 //
@@ -20,6 +20,7 @@ import (
 	"os/signal"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -33,6 +34,7 @@ type arguments struct {
 	handshakes bool
 	hostile    bool
 	write      bool
+	parts      bool
 	libraries  string
 	modes      string
 	time       time.Duration
@@ -63,6 +65,7 @@ func (a *arguments) register(fs *flag.FlagSet) {
 		"instead, record what clients send on connecting, and compare it with "+page)
 	fs.BoolVar(&a.hostile, "hostile", false,
 		"instead, hold ten thousand connections open, and send requests whose replies no client reads")
+	fs.BoolVar(&a.parts, "parts", false, "instead, print what test/compat/install.sh installs for the chosen libraries")
 	fs.BoolVar(&a.write, "write", false, "put the results into "+page)
 	fs.StringVar(&a.libraries, "library", "",
 		"which to drive, separated by commas; turnlog.* is all that begin so (default: all)")
@@ -74,6 +77,9 @@ func (a *arguments) register(fs *flag.FlagSet) {
 }
 
 func (a *arguments) run(ctx context.Context) (bool, error) {
+	if a.parts {
+		return true, a.printParts()
+	}
 	dir := filepath.Join(a.out, time.Now().Format("20060102-150405.000"))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return false, err
@@ -98,8 +104,8 @@ func (a *arguments) runLibraries(ctx context.Context, dir, installed string) (bo
 	if err != nil {
 		return false, err
 	}
-	goDriver := filepath.Join(dir, "go-driver")
-	if err := build(ctx, "./test/compat/golang", goDriver); err != nil {
+	p, err := drivers(ctx, chosen.libraries, dir, installed)
+	if err != nil {
 		return false, err
 	}
 	passed := true
@@ -107,7 +113,7 @@ func (a *arguments) runLibraries(ctx context.Context, dir, installed string) (bo
 	for _, m := range chosen.modes {
 		fmt.Printf("%s: %s, for %v\n", m.name, m.about, chosen.time)
 		s := faultRun{mode: m, binary: a.binary, dir: filepath.Join(dir, m.name), time: chosen.time}
-		results, err := s.run(ctx, chosen.libraries, places{installed: installed, goDriver: goDriver})
+		results, err := s.run(ctx, chosen.libraries, p)
 		if err != nil {
 			return false, fmt.Errorf("%s (see %s): %w", m.name, dir, err)
 		}
@@ -118,8 +124,8 @@ func (a *arguments) runLibraries(ctx context.Context, dir, installed string) (bo
 		tables = append(tables, fmt.Sprintf("**%s** (%d kills in %v)\n\n%s", m.title, s.leaderKills+s.ownKills,
 			chosen.time, text))
 		for _, r := range results {
-			for _, p := range r.problems() {
-				fmt.Printf("FAILED: %s, %s: %s\n", m.name, r.subject.name, p)
+			for _, problem := range r.problems() {
+				fmt.Printf("FAILED: %s, %s: %s\n", m.name, r.subject.name, problem)
 				passed = false
 			}
 		}
@@ -131,6 +137,22 @@ func (a *arguments) runLibraries(ctx context.Context, dir, installed string) (bo
 		return passed, rewrite("results", head+"\n\n"+strings.Join(tables, "\n"))
 	}
 	return passed, nil
+}
+
+// printParts prints what the chosen libraries need, a line.
+func (a *arguments) printParts() error {
+	chosen, err := a.choose()
+	if err != nil {
+		return err
+	}
+	var parts []string
+	for _, l := range chosen.libraries {
+		if part := l.part(); part != "" && !slices.Contains(parts, part) {
+			parts = append(parts, part)
+		}
+	}
+	fmt.Println(strings.Join(parts, " "))
+	return nil
 }
 
 // choice is what to run.
@@ -156,8 +178,9 @@ func (a *arguments) choose() (choice, error) {
 		}
 	}
 	names := strings.Split(a.libraries, ",")
+	daily := today(libraries(), time.Now()).name
 	for _, l := range libraries() {
-		wanted := a.libraries == "" && (!a.short || l.short)
+		wanted := a.libraries == "" && (!a.short || l.short || l.name == daily)
 		for _, n := range names {
 			matched, err := path.Match(n, l.name)
 			if err != nil {

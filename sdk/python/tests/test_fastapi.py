@@ -30,7 +30,7 @@ class Service:
         self.url = f"http://127.0.0.1:{port}"
         self.log = log
         command = [sys.executable, "-m", "uvicorn", "app:app", "--port", str(port), "--workers", "2"]
-        environment = {"PYTHONPATH": str(ROOT / "sdk" / "python" / "src"), "TURNLOG_ADDRESSES": addresses}
+        environment = {"PYTHONPATH": str(ROOT / "sdk" / "python" / "src"), "TURNLOG_ADDR": addresses}
         with open(log, "ab") as out:
             self.process = subprocess.Popen(
                 [*command, "--log-level", "warning"],

@@ -4,14 +4,8 @@ import asyncio
 import concurrent.futures
 import json
 import multiprocessing
-import os
-import re
-import subprocess
-import sys
-import tarfile
 import threading
 
-import langchain_core
 import pytest
 from langchain_classic.memory import ConversationBufferMemory
 from langchain_community.chat_message_histories import RedisChatMessageHistory
@@ -30,7 +24,6 @@ from langchain_core.runnables import ConfigurableFieldSpec, RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 import turnlog
-from cluster import ROOT
 from proxy import Proxy, losing
 from turnlog.langchain import RunnableWithTurns, TurnlogChatMessageHistory
 from turnlog.memory import Memory
@@ -371,27 +364,3 @@ def test_the_id_of_a_request_comes_with_the_config(client, key):
     for turn in ("r1", "r1", "r2"):
         chain.invoke({"input": "1"}, {"configurable": {"session_id": key, "turn_id": turn}})
     assert contents(made(key, None)) == ["1", "the answer a"] * 2
-
-
-@pytest.mark.slow
-def test_the_published_tests_of_langchain_core(cluster, tmp_path):
-    """Those of histories and of runs with them, on our classes in place of LangChain's."""
-    wanted = f"langchain-core=={langchain_core.__version__}"
-    pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", "langchain-core", "-d", tmp_path]
-    subprocess.run([*pip, wanted], check=True, capture_output=True)
-    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as source:
-        source.extractall(tmp_path, filter="data")
-    files = ["tests/unit_tests/runnables/test_history.py", "tests/unit_tests/chat_history/test_chat_history.py"]
-    plugins = ["--noconftest", "-p", "langchain_upstream", "-p", "no:cacheprovider"]
-    paths = os.pathsep.join(str(ROOT / "sdk" / "python" / part) for part in ("tests", "src"))
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", ".", *plugins, *files],
-        cwd=next(tmp_path.glob("langchain_core-*/")),
-        env=os.environ | {"PYTHONPATH": paths, "TURNLOG_ADDRESSES": cluster.addresses},
-        capture_output=True,
-        text=True,
-    )
-    print(done.stdout)
-    table = (ROOT / "docs" / "compat.md").read_text()
-    row = re.search(r"langchain-core [\d.]+, histories.* \| (\d+) \| 0 \| 0 \|", table)
-    assert f"{row[1]} passed" in done.stdout and "failed" not in done.stdout, done.stdout[-6000:]

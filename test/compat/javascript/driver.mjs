@@ -1,41 +1,18 @@
-// Drives LangChain.js chat histories; see test/compat/README.md for the protocol.
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+// Drives chat histories in JavaScript; see test/compat/README.md for the protocol. The first argument is the
+// module that has them: libraries, by name, and require, which finds their packages. A library has packages, whose
+// versions are reported, and open(config, url), which returns a function from a conversation's name to its add(text,
+// id) and texts().
+import { existsSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { HumanMessage } from "@langchain/core/messages";
 
-const require = createRequire(import.meta.url);
-const version = (name) => JSON.parse(readFileSync(require.resolve(`${name}/package.json`))).version;
+const { libraries, require } = await import(process.argv[2]);
+// Some packages keep their package.json from being imported.
+function version(name) {
+  const files = require.resolve.paths(name).map((dir) => `${dir}/${name}/package.json`);
+  return JSON.parse(readFileSync(files.find(existsSync))).version;
+}
 const say = (line) => process.stdout.write(JSON.stringify(line) + "\n");
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-
-// @langchain/redis: node-redis 4, whose client the library makes and shares. It must
-// be connected before several conversations use it at once.
-async function nodeRedis(config, url) {
-  const { RedisChatMessageHistory } = await import("@langchain/redis");
-  const shared = { url }; // the library keeps one client for each such object
-  const history = (name) => new RedisChatMessageHistory({ sessionId: name, sessionTTL: 3600, config: shared });
-  const first = history(config.prefix);
-  first.client.on("error", () => {}); // commands report them
-  await first.getMessages();
-  return history;
-}
-
-// The history on ioredis of @langchain/community, on one client as the
-// documentation recommends for servers.
-async function ioredis(config, url) {
-  const { RedisChatMessageHistory } = await import("@langchain/community/stores/message/ioredis");
-  const { Redis } = await import("ioredis");
-  const options = config.retry ? {} : { autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 };
-  const client = new Redis(url, options);
-  client.on("error", () => {}); // commands report them
-  return (name) => new RedisChatMessageHistory({ sessionId: name, sessionTTL: 3600, client });
-}
-
-const libraries = {
-  "@langchain/redis": { open: nodeRedis, packages: ["@langchain/redis", "redis"] },
-  "@langchain/community ioredis": { open: ioredis, packages: ["@langchain/community", "ioredis"] },
-};
 
 let stopping = false;
 
@@ -56,7 +33,7 @@ async function add(conversation, name, n) {
   const text = `${name}/${n}`, start = performance.now();
   let error = "";
   try {
-    await conversation.addMessage(new HumanMessage({ content: text, id: text }));
+    await conversation.add(text, text);
   } catch (e) {
     error = `${e.constructor.name}: ${e.message}`;
   }
@@ -65,8 +42,7 @@ async function add(conversation, name, n) {
 
 async function read(conversation, kind, name) {
   try {
-    const messages = await conversation.getMessages();
-    say({ [kind]: name, seen: messages.map((m) => m.content) });
+    say({ [kind]: name, seen: await conversation.texts() });
   } catch (e) {
     say({ [kind]: name, error: `${e.constructor.name}: ${e.message}` });
   }

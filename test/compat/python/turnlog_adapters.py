@@ -28,6 +28,20 @@ class Adapter:
         pass
 
 
+class Client(Adapter):
+    """Each message is a request that reads the conversation, and adds to it under an id if nothing has changed since."""
+
+    packages = ["redis"]
+
+    async def add(self, name, text, id):
+        session = self.client.aio.session("client:" + name)
+        seen = await session.last(1)
+        await session.append(turnlog.user(text, id=id), expect=seen.revision, ttl=HOUR)
+
+    async def texts(self, name):
+        return [m.json()["content"] async for m in self.client.aio.session("client:" + name).all()]
+
+
 class Memory(Adapter):
     packages = ["redis"]
 
@@ -250,6 +264,7 @@ class CrewAI(Adapter):
 
 
 ADAPTERS = {
+    "client for Python": Client,
     "turnlog.memory": Memory,
     "turnlog.langchain": LangChain,
     "turnlog.langgraph": LangGraph,

@@ -8,16 +8,22 @@ import dev.langchain4j.data.message.ChatMessageSerializer;
 import dev.langchain4j.data.message.UserMessage;
 import dev.langchain4j.memory.chat.MessageWindowChatMemory;
 import dev.langchain4j.store.memory.chat.ChatMemoryStore;
+import io.github.turnlog.memory.MemoryConfig;
+import io.github.turnlog.memory.TurnlogChatMemoryRepository;
+import io.github.turnlog.memory.TurnlogChatMemoryStore;
+import io.github.turnlog.memory.TurnlogClient;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
 import java.net.URI;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
+import org.springframework.ai.chat.memory.ChatMemoryRepository;
 import redis.clients.jedis.UnifiedJedis;
 
 /** The histories that can be driven, by name. */
@@ -32,6 +38,8 @@ final class Histories {
     }
 
     static final Map<String, Maker> BY_NAME = Map.of(
+            "turnlog-memory LangChain4j", t -> memory(new TurnlogChatMemoryStore(turnlog(t.url, "langchain4j:"))),
+            "turnlog-memory Spring AI", t -> memory(new TurnlogChatMemoryRepository(turnlog(t.url, "spring:"))),
             "langchain4j", t -> memory(RedisChatMemoryStore.builder()
                     .host(t.url.getHost()).port(t.url.getPort())
                     .prefix("langchain4j:").ttl(3600L).storeType(StoreType.STRING).build()),
@@ -40,6 +48,8 @@ final class Histories {
             "Lettuce list", t -> list(lettuce(t)));
 
     static final Map<String, List<String>> PACKAGES = Map.of(
+            "turnlog-memory LangChain4j", List.of("langchain4j"),
+            "turnlog-memory Spring AI", List.of("spring-ai-model"),
             "langchain4j", List.of("langchain4j-community-redis", "jedis"),
             "langchain4j on Lettuce", List.of("langchain4j", "lettuce-core"),
             "Jedis list", List.of("jedis"),
@@ -54,6 +64,13 @@ final class Histories {
         return () -> connection.updateAndGet(c -> t.retry || c.isOpen() ? c : client.connect()).sync();
     }
 
+    /** What turnlog's own memories are like: a save is rejected if others have changed the conversation. */
+    private static MemoryConfig turnlog(URI url, String prefix) {
+        TurnlogClient client = TurnlogClient.of("http://" + url.getAuthority())
+                .namespace(url.getPath().substring(1)).build();
+        return MemoryConfig.of(client).prefix(prefix).ttl(Duration.ofHours(1)).conditional();
+    }
+
     /** LangChain4j's chat memory over a store, large enough to forget nothing. */
     private static History memory(ChatMemoryStore store) {
         return new History() {
@@ -66,6 +83,24 @@ final class Histories {
             @Override
             public List<String> texts(String conversation) {
                 return store.getMessages(conversation).stream().map(m -> ((UserMessage) m).singleText()).toList();
+            }
+        };
+    }
+
+    /** Spring AI's chat memory over a repository, large enough to forget nothing. */
+    private static History memory(ChatMemoryRepository repository) {
+        return new History() {
+            @Override
+            public void add(String conversation, String text) {
+                org.springframework.ai.chat.memory.MessageWindowChatMemory.builder().maxMessages(100_000)
+                        .chatMemoryRepository(repository).build()
+                        .add(conversation, new org.springframework.ai.chat.messages.UserMessage(text));
+            }
+
+            @Override
+            public List<String> texts(String conversation) {
+                return repository.findByConversationId(conversation).stream()
+                        .map(org.springframework.ai.chat.messages.Message::getText).toList();
             }
         };
     }
