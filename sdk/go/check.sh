@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Vets and tests the modules in sdk/go, each by itself: those named by the arguments, by
+# Vets and tests the modules in sdk/go, and the one that drives them in test/compat, each by itself: those named by the arguments, by
 # default all. "short" before the names leaves out what takes long.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -8,7 +8,7 @@ if [ "${1:-}" = short ]; then
 	short=(-short)
 	shift
 fi
-[ $# -gt 0 ] || set -- */
+[ $# -gt 0 ] || set -- */ ../../test/compat/golang/adapters
 for module in "$@"; do
 	module=${module%/}
 	echo "sdk/go/$module"
