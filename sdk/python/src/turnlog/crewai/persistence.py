@@ -6,7 +6,6 @@ import datetime
 import json
 import threading
 from typing import Any
-from urllib.parse import quote
 
 from crewai.flow.async_feedback.types import PendingFeedbackContext
 from crewai.flow.persistence import FlowPersistence
@@ -16,7 +15,7 @@ from pydantic_core import PydanticSerializationError
 from ..client import Client
 from ..errors import CorruptError
 from ..message import dump
-from ..requests import key_bytes
+from ..naming import family_key
 from ..transaction import Transaction
 
 KNOWN_FLOWS = 10_000  # whose revisions are remembered; one that is forgotten has to be loaded again
@@ -87,7 +86,7 @@ class TurnlogFlowPersistence(FlowPersistence):
         self._client.transaction().delete(self._key("waiting", flow_uuid)).commit()
 
     def _key(self, family: str, flow_uuid: str) -> bytes:
-        return key_bytes(f"{self._prefix}{family}:{quote(flow_uuid, safe='')}")
+        return family_key(self._prefix, family, flow_uuid)
 
     def _saving(self, flow_uuid: str, method_name: str, state: Any) -> Transaction:
         """Return a transaction whose first two steps save a state."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
-from ..errors import InvalidError
+from ..naming import escaped
 from ..requests import key_bytes
 
 
@@ -61,11 +61,3 @@ def place_of(prefix: str, app: str, key: str) -> Place:
     """Return the place of a session whose key was listed."""
     user, _, id_ = key[len(beginning(prefix, app, None)) :].partition(":")
     return Place(prefix, app, unquote(user), unquote(id_))
-
-
-def escaped(name: str) -> str:
-    """Return a name without colons, so that no session's keys begin with another's."""
-    try:
-        return quote(name, safe="!*'()")
-    except UnicodeEncodeError as e:
-        raise InvalidError(f"the name {name!r} is not valid Unicode; nothing was sent") from e

@@ -18,11 +18,11 @@ from langgraph.store.base import Item
 from .. import requests
 from ..clientbase import ClientBase
 from ..errors import ConflictError, InvalidError, TooLargeError
+from ..naming import escaped
 from ..requests import key_bytes
 from ..steps import Steps, one
 from ..transaction import TransactionBase
 from .frame import frame, unframe
-from .thread import escaped
 
 ITEMS_PER_READ = 7  # so many of 8 MiB fit in one reply
 NAMESPACES_PER_PAGE = 1000

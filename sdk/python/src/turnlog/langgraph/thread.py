@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from .. import requests
 from ..clientbase import ClientBase
-from ..errors import InvalidError
 from ..message import NewMessage
+from ..naming import escaped
 from ..requests import key_bytes
 from ..result import Appended
 from ..steps import Steps, one
@@ -18,14 +18,6 @@ from ..transaction import TransactionBase
 VALUES_PER_READ = 7  # so many of 8 MiB fit in one reply
 PAGE = 1000
 FAMILIES = ("log", "data", "writes")
-
-
-def escaped(name: str) -> str:
-    """Return a name without colons, so that no thread's keys begin with another's."""
-    try:
-        return quote(name, safe="!*'()")
-    except UnicodeEncodeError as e:
-        raise InvalidError(f"the name {name!r} is not valid Unicode; nothing was sent") from e
 
 
 class Thread:

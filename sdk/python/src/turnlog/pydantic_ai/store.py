@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from urllib.parse import quote
 
 from pydantic_ai.conversation_store import (
     ConversationConflict,
@@ -16,8 +15,8 @@ from ..aio.client import AsyncClient
 from ..aio.settled import settled
 from ..client import Client
 from ..errors import ConflictError
+from ..naming import family_key
 from ..reading import conversation
-from ..requests import key_bytes
 from ..steps import arun
 from .form import decoded_entry, decoded_record, encoded_entry, encoded_record
 
@@ -42,7 +41,7 @@ class TurnlogConversationStore(ConversationStore):
         self._prefix = prefix
 
     def _key(self, family: str, name: str) -> bytes:
-        return key_bytes(f"{self._prefix}{family}:{quote(name, safe='')}")
+        return family_key(self._prefix, family, name)
 
     def _holders(self, entry: str) -> bytes:
         """Return the hash that says in which conversations' entries some are, this one among them."""

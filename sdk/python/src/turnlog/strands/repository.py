@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import quote
 
 from strands.session.repository_session_manager import RepositorySessionManager
 from strands.session.session_repository import SessionRepository
@@ -14,7 +13,7 @@ from strands.types.session import Session, SessionAgent, SessionMessage
 from ..client import Client
 from ..errors import ConflictError, CorruptError, UnknownOutcomeError
 from ..message import Message, dump
-from ..requests import key_bytes
+from ..naming import family_key
 from ..session import PAGE_BYTES, PAGE_MESSAGES
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ class TurnlogSessionRepository(SessionRepository):
         self._known: dict[bytes, int] = {}  # the revision at which each agent was read or written
 
     def _key(self, family: str, *names: str) -> bytes:
-        return key_bytes(self._prefix + ":".join([family, *(quote(name, safe="") for name in names)]))
+        return family_key(self._prefix, family, *names)
 
     def create_session(self, session: Session, **_: Any) -> Session:
         """Create a session; raises SessionException if there is one."""
