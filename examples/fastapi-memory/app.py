@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from turnlog import Client, IDReusedError
 from turnlog.memory import Memory, Remembered
 
-ADDRESSES = os.environ.get("TURNLOG_ADDRESSES", "127.0.0.1:7379,127.0.0.1:7389,127.0.0.1:7399")
+ADDRESSES = os.environ.get("TURNLOG_ADDR", "127.0.0.1:7379,127.0.0.1:7389,127.0.0.1:7399")
 
 app = FastAPI()
 memory = Memory(Client(ADDRESSES), prefix="chat:")  # one for all requests; it keeps nothing between them

@@ -3,20 +3,7 @@
 //
 // # The users file
 //
-// A YAML document; an unknown field is an error:
-//
-//	version: 1
-//	users:
-//	  - name: support-bot
-//	    secrets:                 # one, or several while they are changed; see HashSecret
-//	      - $argon2id$v=19$m=19456,t=2,p=1$c2FsdA$aGFzaA
-//	    right: write             # read; write, which includes it; admin, which includes both
-//	    namespaces: ["0", "eu"]  # "*": every one; []: none
-//	    prefixes: ["chat:"]      # only keys that begin so; left out: every key
-//	    channels: ["chat:"]      # only channels of the namespaces that begin so (the databases
-//	                             # 0 to 15 share theirs: one of them is enough); left out: none
-//	                             # if prefixes are given, else those of the namespaces (all of
-//	                             # the databases 0 to 15 are needed)
+// docs/securing.md describes it.
 //
 // The file is read when the node starts and by Reload. If it has an error, Reload
 // leaves the users as they were.
