@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Vets and tests the modules in sdk/go, and the one that drives them in test/compat, each by itself: those named by the arguments, by
-# default all. "short" before the names leaves out what takes long.
+# Vets and tests the modules in sdk/go, and the one in test/compat that drives them, each by itself: those
+# named by the arguments, by default all. "short" before the names leaves out what takes long.
 set -euo pipefail
 cd "$(dirname "$0")"
 short=()
