@@ -39,6 +39,7 @@ func (n *Node) facts() peer.Facts {
 		Wall: n.cfg.Clock.Now().Truncate(time.Millisecond), Progress: n.data.Applied(),
 		Level: uint64(n.cfg.knownLevel()), LogIndex: end.Index, LogTerm: end.Term,
 		CommittedIndex: committed.Index, CommittedTerm: committed.Term,
+		Recorded: n.data.Recorded(v.NodeID) == v.Incarnation,
 	}
 }
 
@@ -99,6 +100,11 @@ func (c policyCluster) Sound() bool {
 func (c policyCluster) Applied() uint64 { return c.node.data.Applied() }
 
 func (c policyCluster) LogEnd() raftlog.Position { return c.node.data.End() }
+
+func (c policyCluster) WasMember() bool {
+	_, member := c.Configuration().Find(c.node.id)
+	return member || c.node.data.WasMember()
+}
 
 func (c policyCluster) Lacks(p raftlog.Position) bool { return c.node.data.Lacks(p) }
 

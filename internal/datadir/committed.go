@@ -1,9 +1,13 @@
 package datadir
 
 import (
+	"slices"
+	"sync"
+
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/raftlog"
+	"github.com/turnlog/turnlog/internal/snapshot"
 )
 
 // Committed returns the last entry that this node knows to be committed: the last that its state includes, or the end
@@ -22,7 +26,7 @@ func (d *Dir) Committed() raftlog.Position {
 func (d *Dir) otherOnlyVoter() bool {
 	servers := d.cfg.Raft.Latest().Servers
 	if !d.cfg.Raft.Runs() {
-		servers = d.LastServers()
+		servers = d.atStart.servers(d)
 	}
 	voters, self := 0, false
 	for _, s := range servers {
@@ -53,3 +57,29 @@ func (d *Dir) Lacks(p raftlog.Position) bool {
 	err := d.Log.Entry(p.Index, &l)
 	return err == nil && l.Term != p.Term
 }
+
+// atStart is what the log told of the members when it was first read. Nothing is added to it before Raft runs.
+type atStart struct {
+	last   sync.Once
+	latest []raft.Server
+
+	was    sync.Once
+	member bool
+}
+
+func (a *atStart) servers(d *Dir) []raft.Server {
+	a.last.Do(func() { a.latest = d.LastServers() })
+	return a.latest
+}
+
+// WasMember reports whether marker or log tell that this node was a member, as of when it is first asked.
+func (d *Dir) WasMember() bool {
+	d.atStart.was.Do(func() {
+		servers, at := snapshot.LastServers(d.snapshotsPath())
+		d.atStart.member = slices.ContainsFunc(servers, d.isSelf) ||
+			raftlog.HasServer(d.Log, max(at+1, d.Log.FirstDurable()), d.Log.LastDurable(), d.isSelf)
+	})
+	return d.atStart.member
+}
+
+func (d *Dir) isSelf(s raft.Server) bool { return string(s.ID) == d.cfg.NodeID }

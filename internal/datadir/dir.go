@@ -91,6 +91,7 @@ type Dir struct {
 	Snapshots *snapshot.Store
 
 	keeping keeping
+	atStart atStart
 	alone   atomic.Uint64 // where the log ended at the start of the only voter; 0: there were others
 }
 

@@ -25,6 +25,8 @@ type Cluster interface {
 	Applied() uint64
 	// LogEnd is where the log ends, as far as it is durable.
 	LogEnd() raftlog.Position
+	// WasMember reports whether the log tells that this node was a member at some time.
+	WasMember() bool
 	// Lacks reports whether this node's log surely does not have, and never had before it was compacted, the entry at
 	// that position.
 	Lacks(raftlog.Position) bool

@@ -24,6 +24,7 @@ type fakeCluster struct {
 	applied       uint64
 	end           raftlog.Position
 	lacks         raftlog.Position
+	removed       bool // the log tells that n1 was a member, and that it was removed
 	leader        string
 	level         turn.ClusterLevel
 }
@@ -33,6 +34,10 @@ func (c *fakeCluster) Recorded(id string) string    { return c.recorded[id] }
 func (c *fakeCluster) Sound() bool                  { return !c.aside }
 func (c *fakeCluster) Applied() uint64              { return c.applied }
 func (c *fakeCluster) LogEnd() raftlog.Position     { return c.end }
+func (c *fakeCluster) WasMember() bool {
+	_, member := c.configuration.Find("n1")
+	return member || c.removed
+}
 func (c *fakeCluster) Lacks(p raftlog.Position) bool {
 	return p.Index > 0 && p == c.lacks
 }
@@ -243,6 +248,11 @@ func TestRejected(t *testing.T) {
 		"removed, and the state does not tell yet that it was added": {code: peer.RefusedMember, stops: true,
 			remote: from("n2", func(f *peer.Facts) { f.Progress = 7 }),
 			change: func(n *node) { n.cluster.recorded = nil }},
+		"removed, as its own log tells, too": {code: peer.RefusedMember, stops: true,
+			remote: from("n2", func(f *peer.Facts) { f.Progress = 7 }),
+			change: func(n *node) {
+				n.cluster.recorded, n.cluster.configuration, n.cluster.removed = nil, n.cluster.configuration[1:], true
+			}},
 		"no member, by one that may not know yet that it was added": {code: peer.RefusedMember,
 			remote: from("n2", func(f *peer.Facts) { f.Progress = 6 }),
 			change: func(n *node) { n.cluster.recorded = nil }},

@@ -41,10 +41,10 @@ func (p *Policy) RemovedBy(applied uint64) bool {
 
 // removedBeyondLog reports whether a node that rejects this one, as of the log entry applied, knows of its removal,
 // although this one's state does not tell that it was added: after a start that is so until a leader says how much is
-// committed, which none says to a node that was removed. The log tells that it was added, and the other node has
-// applied more than all of that.
+// committed, which none says to a node that was removed. The log tells that it was added, be it that it also tells of
+// the removal, and the other node has applied more than all of that. No node is added again with that directory.
 func (p *Policy) removedBeyondLog(applied uint64) bool {
 	self := p.cfg.Identity()
-	_, added := p.cfg.Cluster.Configuration().Find(self.NodeID)
-	return added && p.cfg.Cluster.Recorded(self.NodeID) == "" && applied > p.cfg.Cluster.LogEnd().Index
+	return applied > p.cfg.Cluster.LogEnd().Index && p.cfg.Cluster.Recorded(self.NodeID) == "" &&
+		p.cfg.Cluster.WasMember()
 }

@@ -18,6 +18,7 @@ type Facts struct {
 	LogTerm     uint64
 	// The last entry that the node knows to be committed, and its term; 0 also if it tells none.
 	CommittedIndex, CommittedTerm uint64
+	Recorded                      bool // its state records it as a member
 }
 
 // Purpose is what a connection is for.
@@ -92,7 +93,11 @@ func appendGreeting(b []byte, f Facts, text string, limit int) []byte {
 	b = binary.LittleEndian.AppendUint64(b, f.LogIndex)
 	b = binary.LittleEndian.AppendUint64(b, f.LogTerm)
 	b = binary.LittleEndian.AppendUint64(b, f.CommittedIndex)
-	return binary.LittleEndian.AppendUint64(b, f.CommittedTerm)
+	b = binary.LittleEndian.AppendUint64(b, f.CommittedTerm)
+	if f.Recorded {
+		return append(b, 1)
+	}
+	return append(b, 0)
 }
 
 func appendFacts(b []byte, f Facts) []byte {
@@ -146,6 +151,9 @@ func (f *fields) greeting(limit int) (Facts, string) {
 	if !f.bad && len(f.b) >= 16 {
 		facts.CommittedIndex = binary.LittleEndian.Uint64(f.take(8))
 		facts.CommittedTerm = binary.LittleEndian.Uint64(f.take(8))
+	}
+	if !f.bad && len(f.b) >= 1 {
+		facts.Recorded = f.take(1)[0] == 1
 	}
 	return facts, text
 }

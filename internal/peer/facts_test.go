@@ -15,6 +15,7 @@ func TestGreetingsOfVersionsBeforeLevels(t *testing.T) {
 	levelled := facts
 	levelled.Level, levelled.LogIndex, levelled.LogTerm = 3, 4, 5
 	levelled.CommittedIndex, levelled.CommittedTerm = 6, 7
+	levelled.Recorded = true
 	b := appendGreeting(nil, levelled, "reason", maxReason)
 	for _, more := range []string{"", "of a later version"} {
 		f := fields{b: append(b[:len(b):len(b)], more...)}

@@ -1,6 +1,10 @@
 package raftlog
 
-import "github.com/hashicorp/raft"
+import (
+	"slices"
+
+	"github.com/hashicorp/raft"
+)
 
 // LastServers returns the servers of the newest configuration among the durable entries from
 // an index on; nil: there is none.
@@ -15,6 +19,18 @@ func LastServers(e Engine, from uint64) (servers []raft.Server) {
 		}
 	}
 	return servers
+}
+
+// HasServer reports whether a configuration among the given entries has such a server.
+func HasServer(s *Store, from, to uint64, such func(raft.Server) bool) bool {
+	for i := from; i > 0 && i <= to; i++ {
+		var l raft.Log
+		if s.Entry(i, &l) == nil && l.Type == raft.LogConfiguration &&
+			slices.ContainsFunc(raft.DecodeConfiguration(l.Data).Servers, such) {
+			return true
+		}
+	}
+	return false
 }
 
 // voters counts the voters of a configuration.
