@@ -2,17 +2,20 @@ package raftstore
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/newcluster"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
 )
 
 // The end of a log is lost, and with it the removal of all other members. The state knows of the
-// removal: the node does not wait for those who will never come.
+// removal: the node does not wait for those who will never come. The way on that it names loses nothing of the state.
 func TestLostEndOfTheLastMemberIsRefused(t *testing.T) {
 	c := newCluster(t, 3)
 	c.recordedAll()
@@ -38,9 +41,19 @@ func TestLostEndOfTheLastMemberIsRefused(t *testing.T) {
 		}
 		err := c.ended(n1)
 		if err == nil || !strings.Contains(err.Error(), "no other voter has it") ||
-			strings.Contains(err.Error(), "delete the file") {
+			strings.Contains(err.Error(), "delete the file") || !strings.Contains(err.Error(), "turnlog recover") {
 			t.Fatalf("it ends with: %v", err)
 		}
+	}
+	s := survey(t, dir)
+	_, err := s.Recover(t.Context(), newcluster.Config{DataDir: filepath.Join(c.dir, "new-n1"), NodeID: "n1",
+		Addr: c.addrs["n1"]})
+	if err = errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	n1 = c.startNew("n1")
+	if got := texts(t, n1, "s", turn.Linearizable); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("the session has %q", got)
 	}
 }
 
