@@ -101,10 +101,7 @@ func (s Session) Replace(ctx context.Context, from uint64, messages ...turn.NewM
 // highest seqs first; turn.Tail and turn.Head are the ends of the Redis list.
 func (s Session) Pop(ctx context.Context, n int, from turn.Side) ([]turn.Message, error) {
 	op := &turn.Pop{Key: s.turnKey(), From: from, Count: uint64(max(n, 0))}
-	r := s.request(vPop)
-	r.strings("COUNT").uint(op.Count).expect(s.expect)
-	r.strings("FROM", map[turn.Side]string{turn.Head: "HEAD", turn.Tail: "TAIL", turn.Newest: "NEWEST"}[from])
-	res, err := s.write(ctx, r, op)
+	res, err := s.write(ctx, s.request(vPop).popping(op).expect(s.expect), op)
 	return res.Messages, err
 }
 
@@ -149,11 +146,7 @@ func (s Session) Fork(ctx context.Context, to string, at uint64) (turn.Result, e
 // their seqs and ids; a retried append to the former key is still recognised. Count and Revision are those of to.
 func (s Session) Rename(ctx context.Context, to string, replace bool) (turn.Result, error) {
 	op := &turn.Rename{Key: s.turnKey(), To: turn.Key{Namespace: s.c.cfg.Namespace, Name: to}, Replace: replace}
-	r := s.request(vRename).strings(to)
-	if replace {
-		r.strings("REPLACE")
-	}
-	return s.write(ctx, r.expect(s.expect), op)
+	return s.write(ctx, s.request(vRename).renaming(op).expect(s.expect), op)
 }
 
 // SetMetadata merges set into the session's metadata and removes the keys in unset,
@@ -193,19 +186,14 @@ func (s Session) Persist(ctx context.Context) (bool, error) {
 // Retain sets how much the session keeps by itself from here on, creating it if needed, and drops what is
 // beyond that at once. The zero Retention is refused: see RetainAll. Removed tells how many messages it dropped.
 func (s Session) Retain(ctx context.Context, keep turn.Retention) (turn.Result, error) {
-	r := s.request(vRetain)
-	if keep.Messages > 0 {
-		r.strings("MESSAGES").uint(keep.Messages)
-	} else {
-		r.strings("TURNS").uint(keep.Turns)
-	}
-	return s.write(ctx, r.expect(s.expect), &turn.Retain{Key: s.turnKey(), Keep: keep})
+	op := &turn.Retain{Key: s.turnKey(), Keep: keep}
+	return s.write(ctx, s.request(vRetain).retention(op).expect(s.expect), op)
 }
 
 // RetainAll has the session keep all its messages from here on. It creates none.
 func (s Session) RetainAll(ctx context.Context) (turn.Result, error) {
-	r := s.request(vRetain).strings("ALL")
-	return s.write(ctx, r.expect(s.expect), &turn.Retain{Key: s.turnKey(), All: true})
+	op := &turn.Retain{Key: s.turnKey(), All: true}
+	return s.write(ctx, s.request(vRetain).retention(op).expect(s.expect), op)
 }
 
 func (s Session) changed(ctx context.Context, r *request, op turn.Op) (bool, error) {

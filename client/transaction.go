@@ -16,6 +16,8 @@ import (
 // A step sees the changes of the steps before it; conditions refer to the state before the first step.
 // Within a transaction, a key holds either messages and metadata, or fields, unless Delete comes in
 // between.
+//
+// Steps that depend on which messages a session holds come before those that change that: see turn.Tx.All.
 type Transaction struct {
 	c  *Client
 	tx turn.Tx
@@ -75,6 +77,46 @@ func (t *Transaction) SetFields(key string, fields ...turn.Field) *Transaction {
 // RemoveFields removes fields of a hash. A hash without fields does not exist.
 func (t *Transaction) RemoveFields(key string, names ...string) *Transaction {
 	return t.step(&turn.RemoveFields{Key: t.key(key), Type: turn.TypeHash, Names: names})
+}
+
+// Replace removes the messages of a session, which must exist, with a seq of at least from, and appends others.
+// What Append says of ids holds here, too.
+func (t *Transaction) Replace(key string, from uint64, messages ...turn.NewMessage) *Transaction {
+	return t.step(&turn.Replace{Key: t.key(key), From: from, Messages: messages})
+}
+
+// Pop removes up to n messages from one side of a session: see Session.Pop. The step's Result has them. It
+// comes before all other steps that change the session's messages. In one transaction, pops take out
+// turn.MaxPopped bytes at most.
+func (t *Transaction) Pop(key string, n int, from turn.Side) *Transaction {
+	return t.step(&turn.Pop{Key: t.key(key), From: from, Count: uint64(max(n, 0))})
+}
+
+// Edit gives a message of a session another payload. The message is one that the session holds before the
+// transaction: steps that add or remove others come after this one.
+func (t *Transaction) Edit(key string, message turn.MessageRef, data []byte) *Transaction {
+	return t.step(&turn.EditMessage{Key: t.key(key), Message: message, Data: data})
+}
+
+// Remove removes a message of a session, if it is there. It comes where Edit may.
+func (t *Transaction) Remove(key string, message turn.MessageRef) *Transaction {
+	return t.step(&turn.RemoveMessage{Key: t.key(key), Message: message})
+}
+
+// Retain sets how much a session keeps by itself from here on, creating it if needed. With turns, it comes
+// before all other steps that change the session's messages.
+func (t *Transaction) Retain(key string, keep turn.Retention) *Transaction {
+	return t.step(&turn.Retain{Key: t.key(key), Keep: keep})
+}
+
+// RetainAll has a session keep all its messages from here on.
+func (t *Transaction) RetainAll(key string) *Transaction {
+	return t.step(&turn.Retain{Key: t.key(key), All: true})
+}
+
+// Rename moves what a key holds to another key: see Session.Rename. Neither is a key of another step.
+func (t *Transaction) Rename(key, to string, replace bool) *Transaction {
+	return t.step(&turn.Rename{Key: t.key(key), To: t.key(to), Replace: replace})
 }
 
 // TrimKeep removes all but the n newest messages of a session.
@@ -156,43 +198,6 @@ func (t *Transaction) request() *request {
 		step := stepRequest(s.Op)
 		r.strings("STEP").int(int64(step.args))
 		r.args, r.body = r.args+step.args, append(r.body, step.body...)
-	}
-	return r
-}
-
-// stepRequest returns the request that a step alone would be.
-func stepRequest(op turn.Op) *request {
-	switch o := op.(type) {
-	case *turn.Append:
-		return newRequest(vAppend).strings(o.Key.Name).messages(o.Messages)
-	case *turn.SetMetadata:
-		return newRequest(vSetMeta).strings(o.Key.Name).metadata(o.Set, o.Unset)
-	case *turn.SetFields:
-		r := newRequest(vSetFields).strings(o.Key.Name)
-		for i := range o.Fields {
-			r.strings(o.Fields[i].Name).bytes(o.Fields[i].Value)
-		}
-		return r
-	case *turn.RemoveFields:
-		return newRequest(vRemoveFields).strings(o.Key.Name).strings(o.Names...)
-	case *turn.Trim:
-		if o.By == turn.BeforeSeq {
-			return newRequest(vTrim).strings(o.Key.Name, "BEFORE").uint(o.N)
-		}
-		return newRequest(vTrim).strings(o.Key.Name, "KEEP").uint(o.N)
-	case *turn.Clear:
-		return newRequest(vClear).strings(o.Key.Name)
-	case *turn.Delete:
-		return newRequest(vDelete).strings(o.Keys[0].Name)
-	}
-	o := op.(*turn.Expire)
-	r := newRequest(vExpire).strings(o.Key.Name)
-	if !o.HasTTL {
-		return r.strings("NEVER")
-	}
-	r.strings("PX").int(o.TTL)
-	if o.Slide {
-		r.strings("SLIDE")
 	}
 	return r
 }

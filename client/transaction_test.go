@@ -65,6 +65,56 @@ func TestTransactionStepsAnswerAsCallsDo(t *testing.T) {
 	}
 }
 
+// So do the steps that depend on what a session holds.
+func TestTransactionStepsOnMessages(t *testing.T) {
+	c := newTestClient(t, Config{Addrs: []string{realServer(t)}})
+	ctx := t.Context()
+	for _, key := range []string{"s", "t", "old"} {
+		for _, id := range []string{"a", "b", "c"} {
+			if _, err := c.Session(key).Append(ctx, turn.NewMessage{ID: id, Data: []byte(id)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	tx := c.Transaction().
+		Edit("s", turn.MessageRef{ID: "a"}, []byte("x")).
+		Remove("s", turn.MessageRef{Seq: 2}).
+		Replace("s", 3, msg("y")).
+		Pop("t", 2, turn.Head).
+		Retain("t", turn.Retention{Messages: 1}).
+		RetainAll("s").
+		Retain("u", turn.Retention{Turns: 3}).
+		Rename("old", "new", true)
+	r, err := tx.Commit(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range r.Steps {
+		got = append(got, fmt.Sprint(s.Result.First, s.Result.Last, s.Result.Count, s.Result.Removed))
+	}
+	want := []string{"1 1 3 0", "0 0 2 1", "4 4 2 1", "0 0 1 0", "0 0 1 0", "0 0 2 0", "0 0 0 0", "0 0 3 0"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the steps answer %q, want %q", got, want)
+	}
+	again, err := tx.Commit(ctx)
+	for _, r := range []turn.Result{r, again} {
+		if m := r.Steps[3].Result.Messages; err != nil || len(m) != 2 || m[0].ID != "a" || string(m[1].Data) != "b" {
+			t.Errorf("popped are %+v, %v", m, err)
+		}
+	}
+	h, err := c.Session("s").Last(ctx, 9)
+	if err != nil || len(h.Messages) != 2 || string(h.Messages[0].Data) != "x" || string(h.Messages[1].Data) != "y" {
+		t.Errorf("s holds %+v, %v", h.Messages, err)
+	}
+	if s, err := c.Session("u").Info(ctx); err != nil || s.Retention.Turns != 3 {
+		t.Errorf("u is %+v, %v", s, err)
+	}
+	if _, err := c.Transaction().Append("s", msg("z")).Pop("s", 1, turn.Tail).Commit(ctx); !turn.Is(err, turn.Invalid) {
+		t.Errorf("a pop behind an append: %v", err)
+	}
+}
+
 // A condition that does not hold, or a step that is refused, leaves all as it was, and the error says
 // which it is.
 func TestTransactionRefusedChangesNothing(t *testing.T) {

@@ -3,6 +3,7 @@ package fsm
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/turnlog/turnlog/turn"
@@ -52,15 +53,14 @@ func (m *model) transactAll(o *turn.Tx) (turn.Result, *turn.Error) {
 	var r turn.Result
 	for i, s := range o.Steps {
 		err := m.fitting(s.Op, types)
-		if a, ok := s.Op.(*turn.Append); ok && err == nil {
-			err = m.mixed(a.Key, turn.TypeList, types)
-			if now := trial.sessions[a.Key]; err == nil && (now == nil || now.typ == turn.TypeList) {
-				err = m.newTo(a)
+		if k, messages, ok := brings(s.Op); ok && err == nil {
+			if now := trial.sessions[k]; now == nil || now.typ == turn.TypeList {
+				err = m.newTo(k, messages)
 			}
 		}
 		var out turn.Outcome
 		if err == nil {
-			out.Result, err = trial.apply(s.Op)
+			out.Result, err = trial.apply(m.named(s.Op))
 		}
 		if err != nil {
 			return turn.Result{}, &turn.Error{Kind: err.Kind, Revision: err.Revision, Step: i + 1}
@@ -122,12 +122,9 @@ func (m *model) fitting(op turn.Op, types map[turn.Key]turn.Type) *turn.Error {
 		return m.mixed(o.Key, o.Type, types)
 	case *turn.RemoveFields:
 		return m.mixed(o.Key, o.Type, types)
-	case *turn.SetMetadata:
-		return m.mixed(o.Key, turn.TypeList, types)
-	case *turn.Clear:
-		return m.mixed(o.Key, turn.TypeList, types)
-	case *turn.Trim:
-		return m.mixed(o.Key, turn.TypeList, types)
+	case *turn.Append, *turn.SetMetadata, *turn.Clear, *turn.Trim, *turn.Pop, *turn.EditMessage, *turn.RemoveMessage,
+		*turn.Replace, *turn.Retain:
+		return m.mixed(sessionOf(op), turn.TypeList, types)
 	case *turn.Delete:
 		for _, k := range o.Keys {
 			delete(types, k)
@@ -151,13 +148,24 @@ func (m *model) mixed(k turn.Key, typ turn.Type, types map[turn.Key]turn.Type) *
 	return nil
 }
 
-// newTo refuses an append of messages that are known from before the transaction.
-func (m *model) newTo(o *turn.Append) *turn.Error {
-	s := m.sessions[o.Key]
+// brings returns the messages that a step adds to a session.
+func brings(op turn.Op) (turn.Key, []turn.NewMessage, bool) {
+	switch o := op.(type) {
+	case *turn.Append:
+		return o.Key, o.Messages, true
+	case *turn.Replace:
+		return o.Key, o.Messages, true
+	}
+	return turn.Key{}, nil, false
+}
+
+// newTo refuses messages that are known from before the transaction.
+func (m *model) newTo(k turn.Key, messages []turn.NewMessage) *turn.Error {
+	s := m.sessions[k]
 	if s != nil && s.typ != turn.TypeList {
 		s = nil
 	}
-	_, err, known := m.duplicate(o.Key, s, o.Messages)
+	_, err, known := m.duplicate(k, s, messages)
 	if known && err == nil {
 		err = &turn.Error{Kind: turn.Conflict}
 		if s != nil {
@@ -165,6 +173,26 @@ func (m *model) newTo(o *turn.Append) *turn.Error {
 		}
 	}
 	return err
+}
+
+// named returns a step that names the message by its seq that the step edits or removes: the one that is
+// there before the transaction.
+func (m *model) named(op turn.Op) turn.Op {
+	seqOf := func(k turn.Key, ref turn.MessageRef) turn.MessageRef {
+		if s := m.sessions[k]; s != nil {
+			if i := s.index(ref); i >= 0 {
+				return turn.MessageRef{Seq: s.list[i].Seq}
+			}
+		}
+		return turn.MessageRef{Seq: math.MaxUint64}
+	}
+	switch o := op.(type) {
+	case *turn.EditMessage:
+		return &turn.EditMessage{Key: o.Key, Message: seqOf(o.Key, o.Message), Data: o.Data}
+	case *turn.RemoveMessage:
+		return &turn.RemoveMessage{Key: o.Key, Message: seqOf(o.Key, o.Message)}
+	}
+	return op
 }
 
 // txAll returns a transaction that takes place as a whole, or not at all. Some of its steps
@@ -194,14 +222,22 @@ func (g *generator) txAll() turn.Op {
 		o.Conditions = append(o.Conditions, c)
 	}
 	for range 1 + g.rnd.IntN(6) {
-		o.Steps = append(o.Steps, turn.Step{Op: g.stepOfAll(key())})
+		steps := o.Steps
+		if o.Steps = append(steps, turn.Step{Op: g.stepOfAll(key())}); o.Validate(turn.DefaultLimits()) != nil {
+			o.Steps = steps // it would have to come before others
+		}
+	}
+	if len(o.Steps) == 0 {
+		o.Steps = []turn.Step{{Op: &turn.Clear{Key: k}}}
 	}
 	return o
 }
 
 func (g *generator) stepOfAll(k turn.Key) turn.Op {
 	fields := []turn.Field{{Name: g.name(), Value: g.content()}, {Name: g.name(), Value: g.content()}}
-	switch g.rnd.IntN(12) {
+	switch g.rnd.IntN(18) {
+	case 12, 13, 14, 15, 16:
+		return g.laterStep(k)
 	case 0:
 		return &turn.SetMetadata{Key: k, Set: map[string]string{fmt.Sprint(g.rnd.IntN(3)): "all"}, Unset: []string{"1"}}
 	case 1:
@@ -235,6 +271,37 @@ func (g *generator) stepOfAll(k turn.Key) turn.Op {
 		a.Set = map[string]string{fmt.Sprint(g.rnd.IntN(3)): "with it"}
 	}
 	return a
+}
+
+// laterStep makes a step of the kinds that came last: without conditions.
+func (g *generator) laterStep(k turn.Key) turn.Op {
+	switch g.rnd.IntN(6) {
+	case 0:
+		return &turn.Pop{Key: k, From: turn.Side(g.rnd.IntN(3)), Count: 1 + g.rnd.Uint64N(7), List: g.rnd.IntN(4) == 0}
+	case 1:
+		op := g.retain(k).(*turn.Retain)
+		op.Expect = nil
+		return op
+	case 2:
+		op := g.rename(k).(*turn.Rename)
+		op.Expect = nil
+		return op
+	case 3:
+		messages := g.messages(1)
+		if old, ok := g.earlier().(*turn.Append); ok && old.Key == k && g.rnd.IntN(4) == 0 {
+			messages = old.Messages
+		}
+		return &turn.Replace{Key: k, From: 1 + g.rnd.Uint64N(40), Messages: messages[:g.rnd.IntN(len(messages)+1)]}
+	}
+	switch op := g.messageEdit(k).(type) {
+	case *turn.EditMessage:
+		op.Expect = nil
+		return op
+	case *turn.RemoveMessage:
+		op.Expect = nil
+		return op
+	}
+	panic("an edit of another kind")
 }
 
 // earlier returns an operation that was sent before, nil if there is none.

@@ -113,14 +113,15 @@ func TestKeysOfATransaction(t *testing.T) {
 	for _, op := range []Op{&Append{Key: key("b")}, &SetMetadata{Key: key("c")}, &Clear{Key: key("d")},
 		&Delete{Keys: []Key{key("e"), key("f")}}, &Trim{Key: key("g")}, &Expire{Key: key("h")},
 		&SetFields{Key: key("i")},
-		&RemoveFields{Key: key("j")}} {
+		&RemoveFields{Key: key("j")}, &Pop{Key: key("k")}, &EditMessage{Key: key("l")}, &RemoveMessage{Key: key("m")},
+		&Replace{Key: key("n")}, &Retain{Key: key("o")}, &Rename{Key: key("p"), To: key("q")}} {
 		o.Steps = append(o.Steps, Step{Op: op})
 	}
 	var names []string
 	for _, k := range o.Keys() {
 		names = append(names, k.Name)
 	}
-	if got := strings.Join(names, ""); got != "abcdefghij" || o.Namespace() != "0" {
+	if got := strings.Join(names, ""); got != "abcdefghijklmnopq" || o.Namespace() != "0" {
 		t.Errorf("the keys are %s, of namespace %q", got, o.Namespace())
 	}
 	if got := (&Tx{}).Namespace(); got != "" {

@@ -24,7 +24,8 @@ const (
 	Level2
 	// Level3 combines sets, in answers and in place of a key (CombineSets, StoreSets), and looks several keys up as of
 	// one state (Lookup). It renames sessions with all ids that they know, also those of messages that were removed
-	// before.
+	// before. Transactions that take place as a whole pop, edit, remove and replace messages, set how much sessions keep,
+	// and rename keys.
 	Level3
 )
 

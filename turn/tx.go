@@ -14,6 +14,12 @@ type Tx struct {
 	// All makes the transaction take place as a whole or not at all. The conditions are checked first.
 	// If one does not hold, or a step is rejected, nothing takes place, and the error says which one
 	// (Error.Condition, Error.Step). Result: Steps, Revision, Duplicate.
+	//
+	// What each step does is decided beforehand. Therefore, of the steps on one session, those that edit or remove one
+	// message come before those that add or remove others, and name the message as the session holds it before
+	// the transaction. A Pop, and a Retain of turns, come before all others that change messages. A Delete ends that:
+	// behind it, the session is a new one. A key of a Rename, from or to, is in no other step. Pops take
+	// out MaxPopped bytes at most.
 	All        bool
 	Conditions []Condition // only with All
 	// ID identifies the transaction within its namespace; only with All. A transaction that took place

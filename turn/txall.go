@@ -65,8 +65,30 @@ func allStepKeys(op Op) []Key {
 	case *RemoveFields:
 		return []Key{o.Key}
 	}
+	return laterStepKeys(op)
+}
+
+// laterStepKeys returns the keys of an operation that can be a step since Level3.
+func laterStepKeys(op Op) []Key {
+	switch o := op.(type) {
+	case *Pop:
+		return []Key{o.Key}
+	case *EditMessage:
+		return []Key{o.Key}
+	case *RemoveMessage:
+		return []Key{o.Key}
+	case *Replace:
+		return []Key{o.Key}
+	case *Retain:
+		return []Key{o.Key}
+	case *Rename:
+		return []Key{o.Key, o.To}
+	}
 	return nil
 }
+
+// Later reports whether s can be a step of a transaction with All only since Level3.
+func (s *Step) Later() bool { return len(laterStepKeys(s.Op)) > 0 }
 
 // validateAll checks what holds of transactions with All alone.
 func (o *Tx) validateAll(l Limits) error {
@@ -101,12 +123,17 @@ func (o *Tx) validateAll(l Limits) error {
 			return inCondition(AsError(err), i)
 		}
 	}
-	messages, ids := 0, make(map[messageID]struct{})
+	messages, ids, order := 0, make(map[messageID]struct{}), newStepOrder()
 	for i := range o.Steps {
+		op := o.Steps[i].Op
 		err := o.Steps[i].validateAll(within)
-		if a, ok := o.Steps[i].Op.(*Append); ok && err == nil {
-			messages += len(a.Messages)
-			err = newIDs(a, ids)
+		if err == nil {
+			err = order.next(op, allStepKeys(op))
+		}
+		if err == nil {
+			k, added := messagesOf(op)
+			messages += len(added)
+			err = newIDs(k, added, ids)
 		}
 		if err != nil {
 			return inStep(AsError(err), i)
@@ -124,10 +151,21 @@ type messageID struct {
 	id string
 }
 
-// newIDs adds the ids of an append to those of the steps before it.
-func newIDs(o *Append, ids map[messageID]struct{}) error {
-	for i := range o.Messages {
-		id := messageID{o.Key, o.Messages[i].ID}
+// messagesOf returns the messages that a step adds to a session.
+func messagesOf(op Op) (Key, []NewMessage) {
+	switch o := op.(type) {
+	case *Append:
+		return o.Key, o.Messages
+	case *Replace:
+		return o.Key, o.Messages
+	}
+	return Key{}, nil
+}
+
+// newIDs adds the ids of messages that a step adds to those of the steps before it.
+func newIDs(k Key, messages []NewMessage, ids map[messageID]struct{}) error {
+	for i := range messages {
+		id := messageID{k, messages[i].ID}
 		if id.id == "" {
 			continue
 		}
@@ -155,26 +193,10 @@ func (s *Step) validateAll(within func(Key) error) error {
 	if len(keys) == 0 {
 		return Errorf(Invalid, "%T cannot be a step of a transaction that takes place as a whole", s.Op)
 	}
-	conditional := false
-	switch o := s.Op.(type) {
-	case *Append:
-		conditional = o.Expect != nil || o.OnlyExisting || o.MustExist
-	case *SetMetadata:
-		conditional = o.Expect != nil
-	case *Clear:
-		conditional = o.Expect != nil
-	case *Delete:
-		conditional = o.Expect != nil
-	case *Trim:
-		conditional = o.Expect != nil
-	case *Expire:
-		conditional = o.Expect != nil || o.If != Always
-	case *RemoveFields:
-		if o.Type == TypeZSet {
-			return Errorf(Invalid, "a sorted set cannot be changed by a transaction that takes place as a whole")
-		}
+	if o, ok := s.Op.(*RemoveFields); ok && o.Type == TypeZSet {
+		return Errorf(Invalid, "a sorted set cannot be changed by a transaction that takes place as a whole")
 	}
-	if conditional {
+	if s.conditional() {
 		return Errorf(Invalid, "a step has no condition of its own: conditions are those of the transaction")
 	}
 	for _, k := range keys {
@@ -183,4 +205,35 @@ func (s *Step) validateAll(within func(Key) error) error {
 		}
 	}
 	return nil
+}
+
+// conditional reports whether a step has a condition.
+func (s *Step) conditional() bool {
+	switch o := s.Op.(type) {
+	case *Append:
+		return o.Expect != nil || o.OnlyExisting || o.MustExist
+	case *SetMetadata:
+		return o.Expect != nil
+	case *Clear:
+		return o.Expect != nil
+	case *Delete:
+		return o.Expect != nil
+	case *Trim:
+		return o.Expect != nil
+	case *Expire:
+		return o.Expect != nil || o.If != Always
+	case *Pop:
+		return o.Expect != nil
+	case *EditMessage:
+		return o.Expect != nil
+	case *RemoveMessage:
+		return o.Expect != nil
+	case *Replace:
+		return o.Expect != nil
+	case *Retain:
+		return o.Expect != nil
+	case *Rename:
+		return o.Expect != nil
+	}
+	return false
 }

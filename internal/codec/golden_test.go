@@ -109,6 +109,7 @@ func goldenLevel3(t *testing.T) []byte {
 			{Query: &turn.CombineSets{Keys: []turn.Key{k, b}, By: turn.Union, OnlyCount: true, Limit: 300}},
 			{Query: &turn.Lookup{Keys: []turn.Key{k, b}, Strings: true}},
 		}},
+		&turn.Tx{All: true, Steps: []turn.Step{{Op: &turn.Pop{Key: turn.Key{Namespace: "team", Name: "a"}, Count: 1}}}},
 	})
 }
 

@@ -108,3 +108,29 @@ func TestLevelOfKinds(t *testing.T) {
 		}
 	}
 }
+
+// Transactions that take place as a whole take some steps since the third level only; one by one, they took them
+// before.
+func TestLevelOfStepsOfTransactionsAsAWhole(t *testing.T) {
+	k := turn.Key{Namespace: "0", Name: "k"}
+	for _, op := range []turn.Op{&turn.Pop{Key: k}, &turn.EditMessage{Key: k}, &turn.RemoveMessage{Key: k},
+		&turn.Replace{Key: k}, &turn.Retain{Key: k}, &turn.Rename{Key: k}, &turn.Clear{Key: k}} {
+		_, alone, err := EncodeOpLevel(op)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, all := range []bool{false, true} {
+			want := alone
+			if _, old := op.(*turn.Clear); all && old {
+				want = turn.Level2
+			} else if all {
+				want = turn.Level3
+			}
+			b, level, err := EncodeOpLevel(&turn.Tx{All: all, Steps: []turn.Step{{Op: &turn.Clear{Key: k}}, {Op: op}}})
+			_, read, err2 := DecodeOpLevel(b)
+			if err != nil || err2 != nil || level != want || read != want {
+				t.Errorf("%T, all %v: it needs level %d, read %d, want %d; %v, %v", op, all, level, read, want, err, err2)
+			}
+		}
+	}
+}

@@ -1,6 +1,10 @@
 package codec
 
-import "github.com/turnlog/turnlog/turn"
+import (
+	"slices"
+
+	"github.com/turnlog/turnlog/turn"
+)
 
 func (c *coder) tx(o *turn.Tx) {
 	list(c, &o.Watch, func(w *turn.Watched) {
@@ -16,6 +20,9 @@ func (c *coder) tx(o *turn.Tx) {
 			c.uint64(&d.N)
 		})
 		c.string(&o.ID)
+		if o.All && slices.ContainsFunc(o.Steps, func(s turn.Step) bool { return s.Later() }) {
+			c.needs(turn.Level3)
+		}
 	}
 }
 

@@ -24,12 +24,17 @@ func (s *Operations) editMessage(o *turn.EditMessage, r *turn.Result) error {
 	if !ok {
 		return turn.Errorf(turn.NotFound, "the session holds no such message")
 	}
-	if !bytes.Equal(rec.Data, o.Data) {
+	s.edit(key, h, &rec, o.Data, r)
+	return nil
+}
+
+// edit gives a message another payload, if it has that not already.
+func (s *Operations) edit(key string, h *memtable.Head, rec *layout.Record, data []byte, r *turn.Result) {
+	if !bytes.Equal(rec.Data, data) {
 		h = s.Own(key, h)
-		s.edited(key, h, &rec, o.Data)
+		s.edited(key, h, rec, data)
 	}
 	r.First, r.Last, r.Count, r.Revision = rec.Seq, rec.Seq, h.Count(), h.Revision
-	return nil
 }
 
 // edited gives a message of an owned head another payload. The message keeps its seq, time
@@ -59,13 +64,18 @@ func (s *Operations) removeMessage(o *turn.RemoveMessage, r *turn.Result) error 
 		r.Count, r.Revision = h.Count(), h.Revision
 		return nil
 	}
+	return s.removeOne(key, h, &rec, r)
+}
+
+// removeOne removes a message that a session holds.
+func (s *Operations) removeOne(key string, h *memtable.Head, rec *layout.Record, r *turn.Result) error {
 	h = s.Own(key, h)
 	before := h.Count()
 	var out picked
-	out.take(&rec)
+	out.take(rec)
 	lists{s}.dropPicked(h, &out)
 	r.Removed = 1
-	err = s.settle(key, h, before, false)
+	err := s.settle(key, h, before, false)
 	r.Count, r.Revision = h.Count(), h.Revision
 	return err
 }

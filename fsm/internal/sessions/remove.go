@@ -34,6 +34,11 @@ func (s *Operations) settle(key string, h *memtable.Head, before uint64, list bo
 // TakeFrom removes up to n messages from one end of an owned head and returns
 // them in the order of removal.
 func (s *Operations) TakeFrom(h *memtable.Head, end turn.Side, n uint64) ([]layout.Record, error) {
+	return s.takeFrom(h, end, n, false)
+}
+
+// takeFrom is TakeFrom; what it passes may be paid already.
+func (s *Operations) takeFrom(h *memtable.Head, end turn.Side, n uint64, paid bool) ([]layout.Record, error) {
 	v, err := s.View(h)
 	if err != nil {
 		return nil, err
@@ -49,7 +54,9 @@ func (s *Operations) TakeFrom(h *memtable.Head, end turn.Side, n uint64) ([]layo
 	// that the lower end of the other.
 	near, far := end, turn.Tail+turn.Head-end
 	fromNear := min(n, h.Live[near])
-	s.Allowance.Bound(&v)
+	if !paid {
+		s.Allowance.Bound(&v)
+	}
 	rs, err := v.Ranks(near, h.Live[near]-fromNear, fromNear, h.Live[near])
 	if err == nil && v.Over() {
 		err = s.interrupted(h, near, rs, &v)
@@ -62,7 +69,9 @@ func (s *Operations) TakeFrom(h *memtable.Head, end turn.Side, n uint64) ([]layo
 	if err != nil {
 		return nil, err
 	}
-	s.Allowance.Take(cost.Passed * (v.Passed - uint64(len(rs)+len(rest))))
+	if !paid {
+		s.Allowance.Take(cost.Passed * (v.Passed - uint64(len(rs)+len(rest))))
+	}
 	s.drop(h, near, false, memtable.RemovalOf(rs))
 	s.drop(h, far, true, memtable.RemovalOf(rest))
 	slices.Reverse(rs)
@@ -90,6 +99,16 @@ func (s *Operations) pop(o *turn.Pop, r *turn.Result) error {
 	if err != nil {
 		return err
 	}
+	if h != nil {
+		if err := s.AffordPop(h, o.From, o.Count); err != nil {
+			return err
+		}
+	}
+	return s.popFrom(key, h, o, r, false)
+}
+
+// popFrom is pop for a session, nil if there is none, from which as much can be popped. That may be paid already.
+func (s *Operations) popFrom(key string, h *memtable.Head, o *turn.Pop, r *turn.Result, paid bool) error {
 	if h == nil {
 		return nil
 	}
@@ -97,16 +116,15 @@ func (s *Operations) pop(o *turn.Pop, r *turn.Result) error {
 		r.Revision = h.Revision
 		return nil
 	}
-	if err := s.AffordPop(h, o.From, o.Count); err != nil {
-		return err
-	}
 	h = s.Own(key, h)
 	before, waited, highest := h.Count(), h.Open, uint64(0)
-	rs, err := s.TakeFrom(h, o.From, o.Count)
+	rs, err := s.takeFrom(h, o.From, o.Count, paid)
 	if err != nil {
 		return err
 	}
-	s.Allowance.TookOut(rs)
+	if !paid {
+		s.Allowance.TookOut(rs)
+	}
 	for i := range rs {
 		r.Messages = append(r.Messages, rs[i].Message())
 		highest = max(highest, rs[i].Seq)
@@ -206,28 +224,35 @@ func (s *Operations) AffordPop(h *memtable.Head, end turn.Side, n uint64) error 
 	if s.Allowance.Fits(h.Bytes+cost.Message*n) == nil {
 		return nil
 	}
+	copies, others, err := s.costOfPop(h, end, n)
+	if err == nil {
+		if err = s.Allowance.Fits(copies + others); err != nil {
+			s.Allowance.Left = 0
+		}
+	}
+	return err
+}
+
+// costOfPop walks over what a pop takes out, until that costs more than is left. It returns what the messages cost,
+// and what it costs to pass others.
+func (s *Operations) costOfPop(h *memtable.Head, end turn.Side, n uint64) (copies, others uint64, err error) {
 	v, err := s.View(h)
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
 	s.Allowance.Bound(&v)
 	defer v.Passing()()
-	total, others := uint64(0), -v.Passed
+	others -= v.Passed
 	each := func(r *layout.Record) bool {
-		total += cost.OfCopy(r)
+		copies += cost.OfCopy(r)
 		others--
 		n--
-		return n > 0 && total <= uint64(s.Allowance.Left)
+		return n > 0 && copies <= uint64(s.Allowance.Left)
 	}
 	if end == turn.Newest {
 		err = v.Newest(memtable.AnySide, layout.MaxSeq, each)
 	} else {
 		err = v.List(end, h.Count(), each)
 	}
-	if total += cost.Passed * (others + v.Passed); err == nil {
-		if err = s.Allowance.Fits(total); err != nil {
-			s.Allowance.Left = 0
-		}
-	}
-	return err
+	return copies, cost.Passed * (others + v.Passed), err
 }

@@ -13,45 +13,66 @@ import (
 // rename moves what a key holds to another key, by a copy. The incarnation cannot go along: a repeated append to
 // the old key finds its messages by their ids in what was deleted there.
 func (s *Operations) rename(o *turn.Rename, r *turn.Result) error {
+	x, err := s.renaming(o)
+	if err != nil {
+		return err
+	}
+	return s.finishRename(o, &x, r)
+}
+
+// renaming is a renaming that is possible: the heads of both keys, and what is to be moved.
+type renaming struct {
+	src, there *memtable.Head
+	nothing    bool // is to be moved
+	held       held
+}
+
+// renaming returns the error of a renaming, or takes its cost off the allowance.
+func (s *Operations) renaming(o *turn.Rename) (x renaming, err error) {
 	from, to := layout.JoinKey(o.Key), layout.JoinKey(o.To)
-	src, err := s.Find(from)
-	if err != nil {
-		return err
+	if x.src, err = s.Find(from); err != nil {
+		return x, err
 	}
-	if err := CheckExpect(o.Expect, src); err != nil {
-		return err
+	if err := CheckExpect(o.Expect, x.src); err != nil {
+		return x, err
 	}
-	if src == nil || o.List && !src.Held() {
-		return turn.Errorf(turn.NotFound, "no such key")
+	if x.src == nil || o.List && !x.src.Held() {
+		return x, turn.Errorf(turn.NotFound, "no such key")
 	}
-	there, err := s.Find(to)
-	if err != nil {
-		return err
+	if x.there, err = s.Find(to); err != nil {
+		return x, err
 	}
-	switch exists := there != nil && (!o.List || there.Held()); {
+	switch exists := x.there != nil && (!o.List || x.there.Held()); {
 	case from == to && o.Replace, exists && !o.Replace && o.List:
-		r.Count, r.Revision = there.Count(), there.Revision
-		return nil
+		x.nothing = true
+		return x, nil
 	case exists && !o.Replace:
-		return turn.Errorf(turn.Exists, "the key to rename to exists already")
+		return x, turn.Errorf(turn.Exists, "the key to rename to exists already")
 	}
-	held, err := s.heldBy(src)
-	if err != nil {
-		return err
+	x.held, err = s.heldBy(x.src)
+	return x, err
+}
+
+// finishRename carries out a renaming that is possible.
+func (s *Operations) finishRename(o *turn.Rename, x *renaming, r *turn.Result) error {
+	from, to := layout.JoinKey(o.Key), layout.JoinKey(o.To)
+	if x.nothing {
+		r.Count, r.Revision = x.there.Count(), x.there.Revision
+		return nil
 	}
-	if there != nil {
-		s.Remove(to, there)
+	if x.there != nil {
+		s.Remove(to, x.there)
 	}
-	h, err := s.moved(to, src, held)
+	h, err := s.moved(to, x.src, x.held)
 	if err != nil {
 		return err
 	}
 	s.CountKey(to, false, h.Held())
-	if src.Deadline != 0 {
-		s.SetDeadline(to, h, src.Deadline, src.Slide)
+	if x.src.Deadline != 0 {
+		s.SetDeadline(to, h, x.src.Deadline, x.src.Slide)
 	}
 	s.Changed(to, h)
-	s.RemoveRenamed(from, src, layout.Renamed{To: o.To.Name, Inc: h.Inc})
+	s.RemoveRenamed(from, x.src, layout.Renamed{To: o.To.Name, Inc: h.Inc})
 	r.Removed, r.Count, r.Revision = 1, h.Count(), h.Revision
 	return nil
 }

@@ -15,19 +15,31 @@ func (s *Operations) retain(o *turn.Retain, r *turn.Result) error {
 	if err != nil {
 		return err
 	}
-	lifts := o.Keep == turn.Retention{}
-	if h == nil && lifts {
+	if h == nil && o.Keep == (turn.Retention{}) {
 		return nil
 	}
+	turns, err := s.turnsFor(h, o.Keep)
+	if err != nil {
+		return err
+	}
+	return s.retainFrom(key, h, o, turns, r)
+}
+
+// turnsFor returns where the turns begin that a session, nil if there is none yet, is to keep.
+func (s *Operations) turnsFor(h *memtable.Head, keep turn.Retention) ([]uint64, error) {
+	if h == nil || keep.Turns == 0 || h.Retention == keep {
+		return nil, nil
+	}
+	return s.turnsOf(h, keep.Turns)
+}
+
+// retainFrom is retain for a session, nil if there is none yet, whose turns that it is to keep begin at some seqs.
+func (s *Operations) retainFrom(
+	key string, h *memtable.Head, o *turn.Retain, turns []uint64, r *turn.Result,
+) (err error) {
 	if h != nil && h.Retention == o.Keep {
 		r.Count, r.Revision = h.Count(), h.Revision
 		return nil
-	}
-	var turns []uint64
-	if h != nil && o.Keep.Turns > 0 {
-		if turns, err = s.turnsOf(h, o.Keep.Turns); err != nil {
-			return err
-		}
 	}
 	if h == nil {
 		if h, err = s.create(key); err != nil {

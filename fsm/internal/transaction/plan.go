@@ -14,16 +14,20 @@ import (
 // and changes nothing. Where it is not known what they leave, it refuses what might be refused.
 type plan struct {
 	*sessions.Operations
-	keys map[string]*planned // by joined key
-	cost uint64              // of what the steps spend of the allowance
+	keys   map[string]*planned // by joined key
+	cost   uint64              // of what the steps spend of the allowance
+	popped uint64              // bytes that steps take out, to be answered with
 }
 
 // planned is what steps make of a key.
 type planned struct {
 	head *memtable.Head // nil: there was none
 	gone bool           // a step deletes it
+	made bool           // a step behind that makes a session of it, or of a key that held nothing
 	typ  turn.Type      // that steps have it hold; TypeNone: none of them cares
 	meta map[string]int // sizes of what steps make of its metadata; nil: no step changes it
+	// removed are the seqs of messages that steps remove one by one.
+	removed map[uint64]bool
 }
 
 // of returns the plan for a key, which a step has hold a type, if that is not TypeNone.
@@ -55,10 +59,20 @@ func (p *plan) of(k turn.Key, typ turn.Type) (*planned, error) {
 }
 
 // delete notes that a key holds nothing from here on.
-func (x *planned) delete() { x.gone, x.typ, x.meta = true, turn.TypeNone, map[string]int{} }
+func (x *planned) delete() {
+	x.gone, x.made, x.typ, x.meta = true, false, turn.TypeNone, map[string]int{}
+}
 
-// step returns the error that a step would be refused with.
-func (p *plan) step(op turn.Op) error {
+// step returns what carries out a step, or the error that it would be refused with.
+func (p *plan) step(op turn.Op) (sessions.Ready, error) {
+	if apply, known, err := p.messageStep(op); known || err != nil {
+		return apply, err
+	}
+	return p.Plain(op), p.plainStep(op)
+}
+
+// plainStep returns the error that a step would be refused with. When the step takes place, it is looked at again.
+func (p *plan) plainStep(op turn.Op) error {
 	switch o := op.(type) {
 	case *turn.Append:
 		return p.append(o)
@@ -98,12 +112,21 @@ func (p *plan) append(o *turn.Append) error {
 	if err != nil {
 		return err
 	}
+	x.made = true
+	if err := p.newTo(x, o.Key, o.Messages); err != nil || len(o.Set)+len(o.Unset) == 0 {
+		return err
+	}
+	return p.changeMeta(x, o.Set, o.Unset)
+}
+
+// newTo refuses messages for a session that were appended before.
+func (p *plan) newTo(x *planned, k turn.Key, messages []turn.NewMessage) error {
 	var then turn.Result
 	h := x.head
 	if h != nil && h.Type != turn.TypeList { // a step before deletes it
 		h = nil
 	}
-	known, err := p.Duplicate(layout.JoinKey(o.Key), h, o.Messages, &then)
+	known, err := p.Duplicate(layout.JoinKey(k), h, messages, &then)
 	if known {
 		err = turn.Errorf(turn.Conflict, "the messages were appended before, as messages %d to %d", then.First,
 			then.Last)
@@ -111,10 +134,7 @@ func (p *plan) append(o *turn.Append) error {
 			err.(*turn.Error).Revision = h.Revision
 		}
 	}
-	if err != nil || len(o.Set)+len(o.Unset) == 0 {
-		return err
-	}
-	return p.changeMeta(x, o.Set, o.Unset)
+	return err
 }
 
 func (p *plan) setMeta(o *turn.SetMetadata) error {
@@ -122,6 +142,7 @@ func (p *plan) setMeta(o *turn.SetMetadata) error {
 	if err != nil {
 		return err
 	}
+	x.made = true
 	return p.changeMeta(x, o.Set, o.Unset)
 }
 

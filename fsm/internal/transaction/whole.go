@@ -27,8 +27,10 @@ func (s whole) apply(o *turn.Tx, r *turn.Result) error {
 		}
 	}
 	p := plan{Operations: s.Operations, keys: make(map[string]*planned)}
+	ready := make([]sessions.Ready, len(o.Steps))
 	for i := range o.Steps {
-		if err := p.step(o.Steps[i].Op); err != nil {
+		var err error
+		if ready[i], err = p.step(o.Steps[i].Op); err != nil {
 			return failedAt(err, 0, i+1)
 		}
 	}
@@ -39,7 +41,7 @@ func (s whole) apply(o *turn.Tx, r *turn.Result) error {
 	defer func() { _ = s.Allowance.Reserve(0) }()
 	r.Steps = make([]turn.Outcome, len(o.Steps))
 	for i := range o.Steps {
-		if err := s.Apply(o.Steps[i].Op, &r.Steps[i].Result); err != nil {
+		if err := ready[i](&r.Steps[i].Result); err != nil {
 			refused, ok := layout.Refusal(err)
 			if !ok {
 				return err

@@ -39,7 +39,7 @@ func (s *Server) postReplace(c *call) (any, error) {
 	}
 	op.Key = c.key()
 	res, err := c.apply(op)
-	return replaceReply{appendReply{res.First, res.Last, res.Revision, res.Duplicate, res.Count}, res.Removed}, err
+	return stepReply(op, &res), err
 }
 
 type forkReply struct {
@@ -65,16 +65,7 @@ type renameReply struct {
 	Revision uint64 `json:"revision"`
 }
 
-func (s *Server) postRename(c *call) (any, error) {
-	op, err := decodeBody(c, readRename)
-	if err != nil {
-		return nil, err
-	}
-	op.Key = c.key()
-	op.To.Namespace = c.namespace
-	res, err := c.apply(op)
-	return renameReply{res.Count, res.Revision}, err
-}
+func (s *Server) postRename(c *call) (any, error) { return change(c, readRename) }
 
 type expireReply struct {
 	Changed bool `json:"changed"`

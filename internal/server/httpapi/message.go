@@ -21,7 +21,7 @@ func (s *Server) postEdit(c *call) (any, error) {
 	}
 	op.Key = c.key()
 	res, err := c.apply(op)
-	return editedReply{res.First, res.Count, res.Revision}, err
+	return stepReply(op, &res), err
 }
 
 func (s *Server) postRemove(c *call) (any, error) { return change(c, readRemove) }

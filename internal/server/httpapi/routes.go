@@ -38,7 +38,7 @@ func (s *Server) routes() []route {
 		{"GET", "/v1/hashes/{key}", []string{"cursor", "limit", "encoding", "consistency", "max_age_ms"}, aReader,
 			s.getHash},
 		{"PATCH", "/v1/hashes/{key}", nil, aWriter, s.patchHash},
-		{"POST", "/v1/transactions", nil, aWriter, s.postTransaction},
+		{"POST", "/v1/transactions", []string{"encoding"}, aWriter, s.postTransaction},
 		{"GET", "/v1/cluster", nil, aUser, s.getCluster},
 		{"POST", "/v1/cluster/checksum", nil, anAdmin, s.postChecksum},
 		{"POST", "/v1/cluster/transfer", nil, anAdmin, s.postTransfer},

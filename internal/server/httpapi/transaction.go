@@ -2,18 +2,44 @@ package httpapi
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/turnlog/turnlog/turn"
 )
 
 type transactionReply struct {
-	Revision  uint64 `json:"revision"`
-	Duplicate bool   `json:"duplicate"`
-	Steps     []any  `json:"steps"`
+	tx       *turn.Tx
+	res      *turn.Result
+	encoding encoding
+}
+
+func (r transactionReply) write(o *output) {
+	o.text(`{"revision":`)
+	o.number(r.res.Revision)
+	o.text(`,"duplicate":`)
+	o.text(strconv.FormatBool(r.res.Duplicate))
+	o.text(`,"steps":[`)
+	for i := range r.res.Steps {
+		if i > 0 {
+			o.text(`,`)
+		}
+		op, res := r.tx.Steps[i].Op, &r.res.Steps[i].Result
+		if _, pops := op.(*turn.Pop); pops {
+			poppedReply{*res, r.encoding}.write(o)
+		} else if err := o.value(stepReply(op, res)); err != nil {
+			o.fail(err)
+			return
+		}
+	}
+	o.text("]}\n")
 }
 
 func (s *Server) postTransaction(c *call) (any, error) {
+	encoding := c.encoding()
+	if c.err != nil {
+		return nil, c.err
+	}
 	body, err := c.body(appendBody(c.limits))
 	if err != nil {
 		return nil, err
@@ -23,14 +49,7 @@ func (s *Server) postTransaction(c *call) (any, error) {
 		return nil, err
 	}
 	res, err := c.apply(tx)
-	if err != nil {
-		return nil, err
-	}
-	r := transactionReply{Revision: res.Revision, Duplicate: res.Duplicate, Steps: make([]any, len(res.Steps))}
-	for i := range res.Steps {
-		r.Steps[i] = stepReply(tx.Steps[i].Op, &res.Steps[i].Result)
-	}
-	return r, nil
+	return transactionReply{tx, &res, encoding}, err
 }
 
 type fieldsSetReply struct {
@@ -52,6 +71,12 @@ func stepReply(op turn.Op, res *turn.Result) any {
 		return deletedReply{res.Removed}
 	case *turn.SetFields:
 		return fieldsSetReply{uint64(res.Number), res.Count, res.Revision}
+	case *turn.EditMessage:
+		return editedReply{res.First, res.Count, res.Revision}
+	case *turn.Replace:
+		return replaceReply{appendReply{res.First, res.Last, res.Revision, res.Duplicate, res.Count}, res.Removed}
+	case *turn.Rename:
+		return renameReply{res.Count, res.Revision}
 	}
 	return removedReply{res.Removed, res.Count, res.Revision}
 }
@@ -181,6 +206,18 @@ func stepOf(name string, in members, limits turn.Limits) (turn.Op, error) {
 		return readSetFields(in)
 	case "remove_fields":
 		return readRemoveFields(in)
+	case "pop":
+		return readPop(in)
+	case "edit":
+		return readEdit(in)
+	case "remove":
+		return readRemove(in)
+	case "replace":
+		return readReplace(in, limits)
+	case "retain":
+		return readRetain(in)
+	case "rename":
+		return readRename(in)
 	}
 	return nil, errUnknownField
 }
@@ -203,9 +240,17 @@ func setKey(op turn.Op, k turn.Key) {
 		o.Key = k
 	case *turn.RemoveFields:
 		o.Key = k
+	case *turn.Pop:
+		o.Key = k
+	case *turn.EditMessage:
+		o.Key = k
 	case *turn.RemoveMessage:
+		o.Key = k
+	case *turn.Replace:
 		o.Key = k
 	case *turn.Retain:
 		o.Key = k
+	case *turn.Rename:
+		o.Key, o.To.Namespace = k, k.Namespace
 	}
 }

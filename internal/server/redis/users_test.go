@@ -184,7 +184,7 @@ var requests = map[string]string{
 	"turn.meta":   "TURN.META theirs:list SET a b",
 	"turn.retain": "TURN.RETAIN theirs:list MESSAGES 1",
 	"turn.expire": "TURN.EXPIRE theirs:list PX 5", "turn.list": "TURN.LIST", "turn.erase": "TURN.ERASE PREFIX theirs:",
-	"turn.tx": "TURN.TX STEP 5 TURN.APPEND theirs:list MSG x y",
+	"turn.tx": "TURN.TX STEP 3 TURN.RENAME mine:1 theirs:new",
 	"turn.ns": "TURN.NS 0", "turn.cluster": "TURN.CLUSTER",
 }
 

@@ -343,8 +343,9 @@ func turnCommands() []Command {
 	untail.Conn, untail.Stateful = true, true
 	tx := row("tx", -4, "write denyoom movablekeys",
 		"[ID id] [IF key REVISION n | SEQ n | EXISTS | ABSENT ...] STEP words command [arg ...] [STEP ...]",
-		"Several changes of several keys, all or none: TURN.APPEND, META, TRIM, CLEAR, DELETE and EXPIRE, HSET, HDEL, "+
-			"SADD, SREM.", keySpec{}, turnTx)
+		"Several changes of several keys, all or none: TURN.APPEND, META, TRIM, CLEAR, DELETE, EXPIRE, POP, EDIT, "+
+			"REMOVE, REPLACE, RETAIN and RENAME, HSET, HDEL, SADD, SREM; POP, EDIT, REMOVE and RETAIN TURNS before "+
+			"what else changes the session's messages, RENAME with keys of its own.", keySpec{}, turnTx)
 	tx.movable = txKeys
 	return []Command{
 		row("append", -3, "write denyoom fast", "key [EXPECT rev] [EXISTING] [PX ms] [SET k v ...] [UNSET k ...] "+msg,

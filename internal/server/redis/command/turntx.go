@@ -65,7 +65,7 @@ func (o *options) txCondition() (c txCondition) {
 }
 
 // txKeys finds the keys of a TURN.TX request: of its conditions, and of its steps, of each of
-// which the second word is the key.
+// which the second word is the key. A step that renames it has the other key after it.
 func txKeys(args [][]byte) (keys [][]byte) {
 	t := parseTx(args)
 	if t.err != "" {
@@ -78,15 +78,19 @@ func txKeys(args [][]byte) (keys [][]byte) {
 		if len(words) > 1 {
 			keys = append(keys, words[1])
 		}
+		if len(words) > 2 && Is(words[0], "TURN.RENAME") {
+			keys = append(keys, words[2])
+		}
 	}
 	return keys
 }
 
 // stepOfTx reports whether a command can be a step of TURN.TX: all of these have one key, which
-// is their first argument.
+// is their first argument, or two.
 func stepOfTx(cmd *Command) bool {
 	switch cmd.Name {
 	case "turn.append", "turn.meta", "turn.trim", "turn.clear", "turn.delete", "turn.expire",
+		"turn.pop", "turn.edit", "turn.remove", "turn.replace", "turn.retain", "turn.rename",
 		"hset", "hdel", "sadd", "srem":
 		return true
 	}
