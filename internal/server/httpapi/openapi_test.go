@@ -123,6 +123,14 @@ var examples = map[string]map[string][]example{
 				`{"expire":{"key_base64":"YQ==","ttl_ms":9000,"slide":true}},{"expire":{"key":"a","at":4000000000000}},` +
 				`{"set_fields":{"key_base64":"YzE=","fields":[{"name":"x","data":1}]}},` +
 				`{"remove_fields":{"key_base64":"YzE=","names":["x"]}}]}`},
+			{body: `{"steps":[{"edit":{"key":"a","seq":1,"data":2}},` +
+				`{"edit":{"key_base64":"YQ==","id":"x","data_base64":"AP8="}},{"remove":{"key":"a","id":"x"}},` +
+				`{"remove":{"key_base64":"YQ==","seq":1}},{"replace":{"key":"a","from":2,"messages":[{"data":3}]}},` +
+				`{"replace":{"key_base64":"YQ==","from":9}},{"retain":{"key":"a","messages":3}},` +
+				`{"retain":{"key_base64":"YQ==","all":true}},{"pop":{"key_base64":"cDI="}},{"retain":{"key":"p3","turns":2}}]}`},
+			{body: `{"steps":[{"pop":{"key":"a","count":2,"from":"head"}}]}`},
+			{body: `{"steps":[{"rename":{"key":"a","to":"p4","replace":true}}]}`},
+			{body: `{"steps":[{"rename":{"key_base64":"YQ==","to_base64":"cDM="}}]}`},
 		},
 		"413": {{body: `{"steps":[{"clear":{"key":"` + strings.Repeat("k", 513) + `"}}]}`}},
 		"409": {
