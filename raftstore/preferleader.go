@@ -105,8 +105,8 @@ func (p *preferred) ask(ctx context.Context) (voters []preference.Voter) {
 	return voters
 }
 
-// able reports whether a voter could lead as well as this node: it is well, its disk is not slow, and it has applied what
-// this node had applied the last time.
+// able reports whether a voter could lead as well as this node: it is well, its disk is not slow, and it has applied
+// what this node had applied the last time.
 func (p *preferred) able(st requests.Status) bool {
 	before, answered := p.before[st.ID]
 	if !answered || st.Appends < before.Appends {
