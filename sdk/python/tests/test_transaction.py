@@ -67,6 +67,31 @@ def test_steps_answer_as_calls_do(any_client, client, key):
     assert client.session(key).last(9).count == 3
 
 
+def test_steps_on_messages_answer_as_calls_do(any_client, client, key):
+    other, old, new = key + ":other", key + ":old", key + ":new"
+    for k in (key, other, old):
+        client.session(k).append(*(NewMessage(x, x.decode()) for x in (b"a", b"b", b"c")))
+    tx = any_client.transaction().edit(key, "x", id="a").remove(key, seq=2).replace(key, 3, "y")
+    tx.pop(other, 2, "head").retain(other, messages=1).retain(key, everything=True).rename(old, new, replace=True)
+    first = done(tx.commit())
+    edited, removed, replaced, popped, kept, everything, renamed = first.steps
+    assert (edited.seq, removed.removed, replaced.first_seq, replaced.removed) == (1, 1, 4, 1)
+    assert [(m.id, m.data) for m in popped.messages] == [("a", b"a"), ("b", b"b")]
+    assert (kept.removed, kept.count, everything.count) == (0, 1, 2)
+    assert renamed <= first.revision
+    assert [m.data for m in client.session(key).last(9).messages] == [b"x", b"y"]
+    assert client.session(new).last(9).count == 3
+    again = done(tx.commit())
+    assert again.duplicate
+    assert again.steps == first.steps
+    with pytest.raises(turnlog.NotFoundError) as e:
+        done(any_client.transaction().remove(key, seq=1).edit(key, "z", seq=1).commit())
+    assert e.value.step == 2
+    with pytest.raises(turnlog.InvalidError):
+        done(any_client.transaction().append(key, "z").pop(key).commit())
+    assert client.session(key).last(9).count == 2
+
+
 def test_a_transaction_that_is_rejected_changes_nothing(any_client, client, key):
     first = client.session(key).append(NewMessage(b"a", "m1"))
     client.hash(key + ":hash").set({"f": "v"})

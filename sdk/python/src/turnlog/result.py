@@ -96,9 +96,10 @@ class History:
     metadata: dict[str, str] = field(default_factory=dict)
 
 
-# What a step of a transaction did: that of an append, that of a trim, clear or delete, the revision
-# after a change of metadata, or how many fields or deadlines changed.
-StepResult = Union[Appended, Removed, int]
+# What a step of a transaction did: that of an append or a replacement; that of a trim, clear, delete, removal
+# or retention; that of an edit or a pop; the revision after a change of metadata or a renaming; or how many
+# fields or deadlines changed.
+StepResult = Union[Appended, Removed, Edited, Popped, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from . import decode, requests
 from .clientbase import ClientBase
 from .message import Payload
 from .operation import AGAIN, Argument, Operation
-from .requests import Key, Seconds, Value, key_bytes
+from .requests import Key, Seconds, Side, Value, key_bytes
 from .result import Committed
 
 if TYPE_CHECKING:
@@ -27,6 +27,11 @@ class TransactionBase(Generic[C]):
 
     A step sees what the steps before it changed; conditions are about the state before the first
     step. A key holds either messages and metadata, or fields, unless ``delete`` comes in between.
+
+    What each step does is decided before the first one: on one session, ``edit`` and ``remove`` come
+    before steps that add or remove others, and name a message that is there before the transaction.
+    ``pop``, and ``retain`` by turns, come before all others that change messages. A key that is
+    renamed, or renamed to, is in no other step.
     """
 
     __slots__ = ("_client", "_conditions", "_decoders", "_id", "_steps", "_timeout")
@@ -71,6 +76,34 @@ class TransactionBase(Generic[C]):
         twice. One that was appended before is a ConflictError: it belongs to another call.
         """
         return self._step(requests.append(key_bytes(key), messages, lambda: "", metadata=metadata))
+
+    def replace(self: X, key: Key, from_seq: int, *messages: Payload) -> X:
+        """Remove the messages of a session, which must exist, with seq >= from_seq and append others."""
+        return self._step(requests.replace(key_bytes(key), from_seq, messages, lambda: "", None))
+
+    def pop(self: X, key: Key, n: int = 1, side: Side = "newest") -> X:
+        """Remove up to n messages of one side; the step's result has them. All pops of a transaction
+        take out 9 MiB at most, each message counted with its id and 96 bytes more.
+        """
+        return self._step(requests.pop(key_bytes(key), n, side, None))
+
+    def edit(self: X, key: Key, data: Payload, *, seq: int | None = None, id: str | None = None) -> X:  # noqa: A002
+        """Give one message another payload."""
+        return self._step(requests.edit(key_bytes(key), data, seq, id, None))
+
+    def remove(self: X, key: Key, *, seq: int | None = None, id: str | None = None) -> X:  # noqa: A002
+        """Remove one message, if it is there."""
+        return self._step(requests.remove(key_bytes(key), seq, id, None))
+
+    def retain(
+        self: X, key: Key, *, messages: int | None = None, turns: int | None = None, everything: bool = False
+    ) -> X:
+        """Set how much a session keeps by itself from here on, and drop what is beyond it."""
+        return self._step(requests.retain(key_bytes(key), messages, turns, everything=everything, expect=None))
+
+    def rename(self: X, key: Key, to: Key, *, replace: bool = False) -> X:
+        """Move what a key holds to another key, which must not exist unless replace is set."""
+        return self._step(requests.rename(key_bytes(key), to, replace, None))
 
     def set_metadata(self: X, key: Key, values: Mapping[str, str], *, unset: Iterable[str] = ()) -> X:
         """Merge values into a session's metadata and remove the keys in unset."""
