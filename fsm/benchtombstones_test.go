@@ -32,3 +32,31 @@ func BenchmarkAppendAfterDeletions(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkPushAfterRenamings pushes what was pushed to a key and renamed as often as is remembered, and popped
+// since.
+func BenchmarkPushAfterRenamings(b *testing.B) {
+	r := newRig(b)
+	r.raise(turn.Level3)
+	var ids []string
+	for i := range turn.TombstoneMessages / turn.DeletedSessions {
+		ids = append(ids, fmt.Sprint("id", i))
+	}
+	push := pushTo("a", ids...)
+	for i := range turn.DeletedSessions {
+		to := fmt.Sprint("to", i)
+		r.do(push)
+		r.do(renameTo("a", to))
+		r.do(&turn.Append{Key: named(to), Messages: payload("plain")})
+		r.do(&turn.Pop{Key: named(to), From: turn.Head, Count: uint64(len(ids)), List: true})
+	}
+	r.flush()
+	for b.Loop() {
+		if r.do(push).Duplicate {
+			b.Fatal("it is a repeat")
+		}
+		b.StopTimer()
+		r.do(&turn.Pop{Key: named("a"), From: turn.Head, Count: uint64(len(ids)), List: true})
+		b.StartTimer()
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/turnlog/turnlog/fsm/internal/cost"
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -131,14 +132,32 @@ func TestRenamingsAreForgotten(t *testing.T) {
 	}
 }
 
-// To look for what was renamed costs what it costs to pass keys.
+// To look for what was renamed costs what it costs to pass keys. From level 3 on, a look at the messages of each
+// session that had the push costs something, too.
 func TestRenamingsCostALook(t *testing.T) {
-	r := newRig(t)
-	r.raise(turn.Level2)
-	for _, op := range []turn.Op{pushTo("a", "x"), renameTo("a", "b"), renameTo("b", "c"), pushTo("a", "x")} {
-		r.do(op)
-	}
-	if spent := cost.EntryAllowance() - r.m.keys.Allowance.Left; spent != 2*cost.PassedKey+cost.Passed {
-		t.Errorf("%d bytes", spent)
+	gone := &turn.Pop{Key: named("c"), From: turn.Head, Count: 1, List: true}
+	other := &turn.Append{Key: named("c"), Messages: payload("plain"), Side: turn.Tail}
+	keys := uint64(2*cost.PassedKey + cost.Passed)
+	look := uint64(cost.Look + cost.Passed + layout.DigestSize/cost.PassedBytes)
+	for name, c := range map[string]struct {
+		level  turn.ClusterLevel
+		before []turn.Op
+		want   uint64
+	}{
+		"level 2":           {turn.Level2, nil, keys},
+		"held":              {turn.Level3, nil, keys + look},
+		"popped since":      {turn.Level3, []turn.Op{other, gone}, keys + look + cost.Look},
+		"popped at level 2": {turn.Level2, []turn.Op{other, gone}, keys},
+	} {
+		r := newRig(t)
+		r.raise(c.level)
+		for _, op := range append([]turn.Op{pushTo("a", "x"), renameTo("a", "b"), renameTo("b", "c")}, c.before...) {
+			r.do(op)
+		}
+		again := r.do(pushTo("a", "x"))
+		spent := uint64(cost.EntryAllowance() - r.m.keys.Allowance.Left)
+		if spent != c.want || again.Duplicate != (c.before == nil) {
+			t.Errorf("%s: %d bytes, want %d; %+v", name, spent, c.want, again)
+		}
 	}
 }

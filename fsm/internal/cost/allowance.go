@@ -49,6 +49,9 @@ const (
 	PassedBytes   = 16
 	PassedElement = 16
 	PassedKey     = 256
+	// Look is the cost of a look at one message, at its place in a session, where an operation takes more of
+	// them than it names.
+	Look = 1 << 10
 )
 
 // EntryAllowance is the allowance of an entry. It lets one fork be as large as any may be, and one answer.

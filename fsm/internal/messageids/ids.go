@@ -30,12 +30,46 @@ func (x *IDs) Note(h *memtable.Head, rec *layout.Record) {
 
 // Find returns the message that a session remembers to have been appended with an id. It may be dead by now.
 func (x *IDs) Find(h *memtable.Head, id string) (rec layout.Record, ok bool, err error) {
-	return x.lookupIn(x.Windows.Of(h.Inc, h.Window), h.Remembered(), id)
+	return x.FindAmong(h, id, nil)
 }
 
-// FindDeleted is Find for a deleted session.
-func (x *IDs) FindDeleted(g *layout.Tombstone, id string) (rec layout.Record, ok bool, err error) {
-	return x.lookupIn(x.Windows.Get(g.Inc), g.Remembered(), id)
+// FindAmong is Find where some of the session's messages are at hand.
+func (x *IDs) FindAmong(h *memtable.Head, id string, run Run) (rec layout.Record, ok bool, err error) {
+	return x.lookupIn(x.Windows.Of(h.Inc, h.Window), h.Remembered(), id, run)
+}
+
+// FindDeleted is FindAmong for a deleted session.
+func (x *IDs) FindDeleted(g *layout.Tombstone, id string, run Run) (rec layout.Record, ok bool, err error) {
+	return x.lookupIn(x.Windows.Get(g.Inc), g.Remembered(), id, run)
+}
+
+// Run are messages of an incarnation, dead ones included, in the order of their seqs. To read them at once costs
+// hardly more than to read one.
+type Run []layout.Record
+
+// Run returns the messages of an incarnation that have one of n seqs, but those behind so many bytes of payloads.
+func (x *IDs) Run(inc, first, n, bytes uint64) (run Run, err error) {
+	v, err := x.wholeIDs(inc)
+	if err != nil {
+		return nil, err
+	}
+	size := uint64(0)
+	err = v.Ascend(first, func(r *layout.Record) bool {
+		if size += uint64(len(r.Data)); r.Seq >= first+n || size > bytes {
+			return false
+		}
+		run = append(run, *r)
+		return true
+	})
+	return run, err
+}
+
+// At returns the message with a seq.
+func (run Run) At(seq uint64) (rec layout.Record, ok bool) {
+	if i := layout.IndexOf(run, seq); i < len(run) && run[i].Seq == seq {
+		return run[i], true
+	}
+	return rec, false
 }
 
 // Origin is where an id was found: in which incarnation, at which seq.
@@ -45,8 +79,10 @@ type Origin struct{ Inc, Seq uint64 }
 func (o Origin) Next() Origin { return Origin{o.Inc, o.Seq + 1} }
 
 // lookupIn finds id among what is remembered of an incarnation, whose window is w if it
-// is kept.
-func (x *IDs) lookupIn(w *idwindow.Window, of layout.Remembered, id string) (rec layout.Record, ok bool, err error) {
+// is kept, and of which a run is at hand.
+func (x *IDs) lookupIn(
+	w *idwindow.Window, of layout.Remembered, id string, run Run,
+) (rec layout.Record, ok bool, err error) {
 	if !of.Any() {
 		return layout.Record{}, false, nil
 	}
@@ -57,12 +93,16 @@ func (x *IDs) lookupIn(w *idwindow.Window, of layout.Remembered, id string) (rec
 	}
 	var v *memtable.View // most ids are new: then nothing has to be looked at
 	w.Find(x.Windows.Print(id), func(ordinal uint64) bool {
-		if v == nil {
-			if v, err = x.wholeIDs(of.Inc); err != nil {
-				return true
+		seq := of.Moves.Seq(ordinal)
+		if rec, ok = run.At(seq); !ok {
+			if v == nil {
+				if v, err = x.wholeIDs(of.Inc); err != nil {
+					return true
+				}
 			}
+			rec, ok, err = v.Find(seq)
 		}
-		if rec, ok, err = v.Find(of.Moves.Seq(ordinal)); err != nil || ok && rec.ID == id {
+		if err != nil || ok && rec.ID == id {
 			return true
 		}
 		rec, ok = layout.Record{}, false

@@ -4,6 +4,7 @@ import (
 	"github.com/turnlog/turnlog/fsm/internal/cost"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/fsm/internal/memtable"
+	"github.com/turnlog/turnlog/fsm/internal/messageids"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -108,21 +109,41 @@ func (l lists) renamedSince(k turn.Key, ms []turn.NewMessage, h *memtable.Head, 
 // pushedAsOne returns the records of messages that one push brought to a session that was deleted since, nil if
 // they did not come like that.
 func (l lists) pushedAsOne(g *layout.Tombstone, ms []turn.NewMessage) ([]layout.Record, error) {
-	recs := make([]layout.Record, len(ms))
+	recs, size := make([]layout.Record, len(ms)), uint64(0)
 	for i := range ms {
 		if ms[i].ID == "" {
 			return nil, nil
 		}
-		rec, ok, err := l.IDs.FindDeleted(g, ms[i].ID)
+		size += max(layout.DigestSize, uint64(len(ms[i].Data)))
+	}
+	var run messageids.Run
+	for i := range ms {
+		rec, ok, err := l.IDs.FindDeleted(g, ms[i].ID, run)
 		if !ok || err != nil || !rec.Carries(ms[i].Data) {
 			return nil, err
 		}
-		if i > 0 && (rec.Revision != recs[0].Revision || rec.Seq != recs[i-1].Seq+1) {
+		if recs[i] = rec; rec.Revision != recs[0].Revision || rec.Seq != recs[0].Seq+uint64(i) {
 			return nil, nil
 		}
-		recs[i] = rec
+		if i == 0 {
+			if err := l.looked(cost.Look + cost.Passed*uint64(len(ms)) + size/cost.PassedBytes); err != nil {
+				return nil, err
+			}
+			if run, err = l.IDs.Run(g.Inc, rec.Seq, uint64(len(ms)), size); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return recs, nil
+}
+
+// looked takes the cost of a look at messages in one of many sessions off the allowance. Before turn.Level3 that
+// costs nothing.
+func (l lists) looked(n uint64) error {
+	if l.Meta.Level < turn.Level3 {
+		return nil
+	}
+	return l.Allowance.Spend(n)
 }
 
 // maxRenamings is how often a key may have been renamed since a push that is still recognised: each costs a look
@@ -160,8 +181,16 @@ func (l lists) heldRenamed(namespace string, g *layout.Tombstone, recs []layout.
 		return found, err
 	}
 	l.Allowance.Bound(&live)
+	size := uint64(0)
 	for i := range recs {
-		there, err := l.keepsRenamed(h, &live, &recs[i])
+		size += uint64(len(recs[i].Data))
+	}
+	run, err := l.IDs.Run(h.Inc, recs[0].Seq, uint64(len(recs)), size)
+	if err != nil {
+		return found, err
+	}
+	for i := range recs {
+		there, err := l.keepsRenamed(h, &live, run, &recs[i])
 		if err != nil {
 			return found, err
 		}
@@ -173,17 +202,25 @@ func (l lists) heldRenamed(namespace string, g *layout.Tombstone, recs []layout.
 }
 
 // keepsRenamed is keeps for the record of a session that was renamed: there it has the same seq, or another one if it
-// had been moved within the list.
-func (l lists) keepsRenamed(h *memtable.Head, live *memtable.View, rec *layout.Record) (bool, error) {
+// had been moved within the list. A run of its messages is at hand.
+func (l lists) keepsRenamed(
+	h *memtable.Head, live *memtable.View, run messageids.Run, rec *layout.Record,
+) (there bool, err error) {
 	if h.Dropped.Has(rec.Seq) {
 		return true, nil
 	}
 	live.Passed++
-	at, ok, err := live.Find(rec.Seq)
+	at, ok := run.At(rec.Seq)
+	if !ok {
+		at, ok, err = live.Find(rec.Seq)
+	}
 	if err != nil || ok && live.Live(&at) {
 		return err == nil, err
 	}
-	known, ok, err := l.IDs.Find(h, rec.ID)
+	if err := l.looked(cost.Look); err != nil {
+		return false, err
+	}
+	known, ok, err := l.IDs.FindAmong(h, rec.ID, run)
 	if !ok || err != nil {
 		return false, err
 	}
