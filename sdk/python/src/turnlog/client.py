@@ -18,7 +18,7 @@ from .errors import TurnlogError
 from .forking import reset_in_child
 from .hash import Hash
 from .node import Node
-from .operation import Operation, T
+from .operation import Again, Operation, T
 from .requests import Key
 from .result import SessionInfo, SessionPage
 from .router import Router
@@ -134,7 +134,7 @@ class Client(ClientBase):
             time.sleep(wait)
 
     def _attempt(self, node: Node, operation: Operation[Any], deadline: float | None) -> Any:
-        connection = node.take(deadline)
+        connection = node.take(deadline, repeatable=operation.again is not Again.NEVER)
         if passed(deadline):
             node.give_back(connection)
             raise failure.too_late()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import os
 import select
 import socket
 import ssl
@@ -39,12 +41,13 @@ def credentials(config: Config) -> dict[str, Any]:
 class DeadlineSocket:
     """A socket on which every wait ends at the deadline, or when the peer stalls."""
 
-    __slots__ = ("_sock", "_timeout", "_waits")
+    __slots__ = ("_plain", "_sock", "_timeout", "_waits")
 
-    def __init__(self, sock: socket.socket, waits: Waits) -> None:
+    def __init__(self, sock: socket.socket, waits: Waits, *, plain: bool) -> None:
         self._sock = sock
         self._waits = waits
         self._timeout = sock.gettimeout()
+        self._plain = plain and os.name == "posix"  # its bytes are those of the file descriptor
 
     def recv(self, size: int) -> bytes:
         """Receive up to size bytes."""
@@ -57,9 +60,18 @@ class DeadlineSocket:
         return self._sock.recv_into(buffer)
 
     def sendall(self, data: Any) -> None:
-        """Send all of the data."""
+        """Send all of the data.
+
+        What fits goes straight to the file descriptor, which does not block where there is a timeout. A
+        socket would first ask whether there is room: another system call.
+        """
         self._bound()
-        self._sock.sendall(data)
+        sent = 0
+        if self._plain and self._timeout is not None:
+            with contextlib.suppress(BlockingIOError):
+                sent = os.write(self._sock.fileno(), data)
+        if sent < len(data):
+            self._sock.sendall(memoryview(data)[sent:])
 
     def _bound(self) -> None:
         """Set the timeout of the next wait, if it is another one: that is a system call, during which
@@ -107,6 +119,7 @@ class Connection(redis.connection.Connection):
         host, port = address
         super().__init__(host=host, port=port, redis_connect_func=self._greet, **credentials(config), **QUIET)
         self.waits = Waits()
+        self.idle_since = 0.0  # by time.monotonic
         self._config = config
 
     def _connect(self) -> Any:
@@ -116,7 +129,7 @@ class Connection(redis.connection.Connection):
         if self._config.tls is not None:
             sock.settimeout(self.waits.longest())
             sock = encrypted(sock, self._config.tls, self.host)
-        return DeadlineSocket(sock, self.waits)
+        return DeadlineSocket(sock, self.waits, plain=self._config.tls is None)
 
     def _greet(self, _: Any) -> None:
         """Agree on RESP3, authenticate, and select the namespace, which is confirmed before

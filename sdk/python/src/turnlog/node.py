@@ -14,6 +14,8 @@ from .connection import Connection
 from .errors import InvalidError, OverloadedError, TurnlogError
 from .router import Health
 
+FRESH = 0.05  # seconds for which a connection that was used is taken to be open
+
 
 class Node:
     """One address. Threads take a connection each, the most recently used first."""
@@ -33,10 +35,11 @@ class Node:
         self._idle: collections.deque[Connection] = collections.deque()
         self._free = threading.BoundedSemaphore(self._config.max_connections)
 
-    def take(self, deadline: float | None) -> Connection:
+    def take(self, deadline: float | None, *, repeatable: bool = False) -> Connection:
         """Return a connection that no other thread uses, to be given back or dropped.
 
-        Raises a TurnlogError after which nothing was sent.
+        A connection is first asked whether it is still open, which is a system call. What is repeatable
+        does without if the connection was used just now. Raises a TurnlogError after which nothing was sent.
         """
         if self.closed:
             raise closed_error()
@@ -48,7 +51,7 @@ class Node:
                     connection = self._idle.pop()
                 except IndexError:  # another thread was faster
                     break
-                if connection.usable():
+                if (repeatable and time.monotonic() - connection.idle_since < FRESH) or connection.usable():
                     return connection
                 connection.disconnect()
             return self.dial(deadline)
@@ -85,6 +88,7 @@ class Node:
 
     def give_back(self, connection: Connection) -> None:
         """Return a connection that owes no reply."""
+        connection.idle_since = time.monotonic()
         self._idle.append(connection)
         self._free.release()
         if self.closed:
