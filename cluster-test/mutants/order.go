@@ -10,8 +10,9 @@ import (
 func orderMutants() []mutation.Mutant {
 	return []mutation.Mutant{
 		{Name: "batches-overtake",
-			About:    "a leader takes a forwarded batch though it refused the one before it in its session",
-			Edits:    []mutation.Edit{{Old: "if s.id != f.Session || s.next != f.Place {", New: "if s.id != f.Session {"}},
+			About: "a leader takes a forwarded batch though it refused the one before it in its session",
+			Edits: []mutation.Edit{{Old: "if s.id != f.Session || s.next != f.Place {",
+				New: "if s.id != f.Session {"}},
 			Catchers: []mutation.Catcher{{Test: "TestForwardedBatchesKeepTheirPlaces", Runs: 1}}},
 		{Name: "entries-overtake",
 			About: "an entry is given to Raft before the one ahead of it has its place in the log",
@@ -42,8 +43,9 @@ func orderMutants() []mutation.Mutant {
 				New: "return &Wait{Run: t.run}"}},
 			Catchers: []mutation.Catcher{{Test: "TestCommandsBehindAnUnknownOutcome", Runs: 1}}},
 		{Name: "scans-unsettled",
-			About:    "a scan behind a write with an unknown outcome does not wait until that is decided",
-			Edits:    []mutation.Edit{{Old: "return &Work{Run: run, Linearizable: true}", New: "return &Work{Run: run}"}},
+			About: "a scan behind a write with an unknown outcome does not wait until that is decided",
+			Edits: []mutation.Edit{{Old: "return &Work{Run: run, Linearizable: true}",
+				New: "return &Work{Run: run}"}},
 			Catchers: []mutation.Catcher{{Test: "TestCommandsBehindAnUnknownOutcome", Runs: 1}}},
 		{Name: "reads-go-back", About: "of two reads of a key in a pipeline, the second one may show an older state",
 			Edits: []mutation.Edit{{Old: "answered && t.Repeatable && seen.Oldest < newest",

@@ -17,14 +17,16 @@ func portMutants() []mutation.Mutant {
 			Edits:    []mutation.Edit{{Old: "\tn.net.Cut(n.policy.Outsider)\n", New: ""}},
 			Catchers: []mutation.Catcher{{Test: "TestRemovedNodeIsCutOff", Runs: 1}}},
 		{Name: "no-vouchers", About: "a node that lags refuses the leader that was added meanwhile",
-			Edits:    []mutation.Edit{{Old: "\t\tif p.reported(m.Remote.NodeID) {\n\t\t\treturn nil\n\t\t}\n", New: ""}},
+			Edits: []mutation.Edit{{Old: "\t\tif p.reported(m.Remote.NodeID) {\n\t\t\treturn nil\n\t\t}\n",
+				New: ""}},
 			Catchers: []mutation.Catcher{{Test: "TestLeaderThatWasAddedMeanwhile", Runs: 1}}},
 		{Name: "refusal-after-exposure",
 			About:    "a call that an earlier leader may have logged ends as a later one refuses it",
 			Edits:    []mutation.Edit{{Old: "\t\tcase !own && o.Err != nil && c.exposed:\n", New: ""}},
 			Catchers: []mutation.Catcher{{Test: "TestLaterLeaderDoesNotRefuseAnExposedCall", Runs: 1}}},
 		{Name: "refusal-believed", About: "a node that another one refuses as no member stops, though that one lags",
-			Edits:    []mutation.Edit{{In: "(*Policy).RemovedBy", Old: " && applied > p.cfg.Cluster.Applied()", New: ""}},
+			Edits: []mutation.Edit{{In: "(*Policy).RemovedBy", Old: " && applied > p.cfg.Cluster.Applied()",
+				New: ""}},
 			Catchers: []mutation.Catcher{{Test: "TestRefusalByANodeThatLags", Runs: 1}}},
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/turnlog/turnlog/fsm/internal/gaps"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/fsm/internal/store"
-	"github.com/turnlog/turnlog/turn"
 )
 
 // layer is what a memtable knows of a session, as found at one moment.
@@ -184,28 +183,6 @@ func (v *View) Find(seq uint64) (r layout.Record, ok bool, err error) {
 		return false
 	})
 	return r, ok, err
-}
-
-// List calls fn with the elements of the list, which has so many, from an end of it on, until
-// fn returns false.
-func (v *View) List(from turn.Side, total uint64, fn func(*layout.Record) bool) error {
-	more := true
-	counted := func(rec *layout.Record) bool {
-		total--
-		more = fn(rec)
-		return more
-	}
-	// The side of that end from its highest seq down, then the other's way up.
-	if err := v.Newest(from, layout.MaxSeq, counted); !more || err != nil {
-		return err
-	}
-	if err := v.Oldest(turn.Tail+turn.Head-from, 0, counted); err != nil {
-		return err
-	}
-	if more && total != 0 && !v.Over() {
-		return layout.HeadCountsMore(v.inc)
-	}
-	return nil
 }
 
 // MovedTo returns the live message that the removed one with that seq and id was moved to.

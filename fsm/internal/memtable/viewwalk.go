@@ -154,3 +154,25 @@ func (v *View) top(side turn.Side) uint64 {
 	}
 	return v.high[side]
 }
+
+// List calls fn with the elements of the list, which has so many, from an end of it on, until
+// fn returns false.
+func (v *View) List(from turn.Side, total uint64, fn func(*layout.Record) bool) error {
+	more := true
+	counted := func(rec *layout.Record) bool {
+		total--
+		more = fn(rec)
+		return more
+	}
+	// The side of that end from its highest seq down, then the other's way up.
+	if err := v.Newest(from, layout.MaxSeq, counted); !more || err != nil {
+		return err
+	}
+	if err := v.Oldest(turn.Tail+turn.Head-from, 0, counted); err != nil {
+		return err
+	}
+	if more && total != 0 && !v.Over() {
+		return layout.HeadCountsMore(v.inc)
+	}
+	return nil
+}

@@ -56,19 +56,6 @@ func contextSelectCommand(a *cli.App) *cobra.Command {
 	}
 }
 
-// writeSelected says which context is selected from now on; empty: none.
-func writeSelected(a *cli.App, name string) (err error) {
-	switch {
-	case a.JSON:
-		err = a.WriteJSON(map[string]string{"selected": name})
-	case name == "":
-		_, err = fmt.Fprintln(a.Stdout, "no context is selected now")
-	default:
-		_, err = fmt.Fprintf(a.Stdout, "context %s is selected now\n", name)
-	}
-	return err
-}
-
 func contextRemoveCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Aliases: []string{"rm"},

@@ -161,3 +161,16 @@ func settingRows(prefix string, x cli.Context, secret string) (rows [][]string) 
 	}
 	return rows
 }
+
+// writeSelected says which context is selected from now on; empty: none.
+func writeSelected(a *cli.App, name string) (err error) {
+	switch {
+	case a.JSON:
+		err = a.WriteJSON(map[string]string{"selected": name})
+	case name == "":
+		_, err = fmt.Fprintln(a.Stdout, "no context is selected now")
+	default:
+		_, err = fmt.Fprintf(a.Stdout, "context %s is selected now\n", name)
+	}
+	return err
+}
