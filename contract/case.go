@@ -85,7 +85,8 @@ func Cases() []Case {
 		gate  Gate
 		cases []Case
 	}{
-		{Sequential, slices.Concat(sequentialCases, stateCases, metadataCases, editingCases, labelCases, retentionCases)},
+		{Sequential, slices.Concat(sequentialCases, stateCases, metadataCases, editingCases, labelCases,
+			retentionCases)},
 		{Concurrency, slices.Concat(concurrencyCases, metadataRaces, labelRaces, retentionRaces)},
 		{Isolation, isolationCases},
 		{Edges, slices.Concat(edgeCases, expiryCases)},

@@ -318,8 +318,9 @@ func TestTransactionQueriesBounded(t *testing.T) {
 		q    turn.Query
 		cost int
 	}{
-		"rank":    {&turn.Rank{Key: key("z"), Member: fmt.Sprintf("%05d", n-1)}, n * cost.PassedElement},
-		"scores":  {&turn.Scores{Key: key("z"), By: turn.ByRank, Start: n / 2, Stop: n / 2}, n / 2 * cost.PassedElement},
+		"rank": {&turn.Rank{Key: key("z"), Member: fmt.Sprintf("%05d", n-1)}, n * cost.PassedElement},
+		"scores": {&turn.Scores{Key: key("z"), By: turn.ByRank, Start: n / 2, Stop: n / 2},
+			n / 2 * cost.PassedElement},
 		"list":    {&turn.List{Key: key("l"), Start: n / 2, Stop: n / 2}, n / 2 * cost.Passed},
 		"listing": {&turn.Sessions{Namespace: "0", Limit: 1, List: true, Type: turn.TypeStream}, n * cost.PassedKey},
 		"answer":  {&turn.GetString{Key: key("big")}, 8 << 20},

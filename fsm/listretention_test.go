@@ -116,9 +116,11 @@ func TestPushOnceOfAnEditedList(t *testing.T) {
 		known  string
 		unseen string
 	}{
-		"removed from between":       {[]turn.Op{push("a", "b", "c", "d"), removeElement("b"), keep(1)}, "acd", "b"},
-		"removed, and few are kept":  {[]turn.Op{push("a", "b", "c", "d", "e"), removeElement("c"), keep(1)}, "abde", "c"},
-		"removed, and many are kept": {[]turn.Op{push("a", "b", "c", "d", "e"), removeElement("b"), keep(2)}, "acde", "b"},
+		"removed from between": {[]turn.Op{push("a", "b", "c", "d"), removeElement("b"), keep(1)}, "acd", "b"},
+		"removed, and few are kept": {[]turn.Op{push("a", "b", "c", "d", "e"), removeElement("c"), keep(1)}, "abde",
+			"c"},
+		"removed, and many are kept": {[]turn.Op{push("a", "b", "c", "d", "e"), removeElement("b"), keep(2)}, "acde",
+			"b"},
 		"moved": {[]turn.Op{push("a", "b", "c"), insertBeside("b", false, "n"), keep(1), push("d")},
 			"abcd", ""},
 		"moved, then removed": {[]turn.Op{push("a", "b", "c"), insertBeside("b", false, "n"), removeElement("a"),
@@ -156,7 +158,8 @@ func TestDroppedRangesAreBounded(t *testing.T) {
 	}
 	r.do(&turn.Retain{Key: sessionA, Keep: turn.Retention{Messages: 1}})
 	for i := 0; i < n; i += 2 {
-		again := &turn.PushOnce{Key: sessionA, Messages: []turn.NewMessage{{ID: fmt.Sprint(i), Data: fmt.Append(nil, i)}}}
+		again := &turn.PushOnce{Key: sessionA, Messages: []turn.NewMessage{{ID: fmt.Sprint(i),
+			Data: fmt.Append(nil, i)}}}
 		if got := r.do(again); !got.Duplicate {
 			t.Fatalf("message %d came again", i)
 		}

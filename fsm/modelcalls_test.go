@@ -80,7 +80,8 @@ func (s *modelSession) lost(before []turn.Message, newest, oldest bool) {
 	case len(s.list) == 0:
 		s.open = nil
 	case newest:
-		s.open = slices.DeleteFunc(slices.Clone(s.open), func(c modelCall) bool { return c.id != "" && c.seq >= lowest })
+		s.open = slices.DeleteFunc(slices.Clone(s.open),
+			func(c modelCall) bool { return c.id != "" && c.seq >= lowest })
 		if s.inside[lowest] {
 			s.reopen()
 		}

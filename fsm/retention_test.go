@@ -133,7 +133,8 @@ func TestShorteningLeavesTransactionsWhole(t *testing.T) {
 	for range 14 {
 		tx.Steps = append(tx.Steps, turn.Step{Op: &turn.Append{Key: sessionA, Messages: payload("x")}})
 	}
-	tx.Steps = append(tx.Steps, turn.Step{Op: &turn.SetMetadata{Key: turn.Key{Namespace: sessionA.Namespace, Name: "a2"},
+	tx.Steps = append(tx.Steps, turn.Step{Op: &turn.SetMetadata{Key: turn.Key{Namespace: sessionA.Namespace,
+		Name: "a2"},
 		Set: map[string]string{"k": "v"}}})
 	for n := range 3 {
 		out := r.apply(1, tx)[0]
@@ -433,7 +434,8 @@ func TestRetentionPartsNoCallFromItsResult(t *testing.T) {
 			}
 			for _, m := range got.Messages {
 				if call, ok := answered[m.Seq]; ok && call >= forced && call < got.Session.First {
-					t.Fatalf("seed %d: message %d is the result of %d, which was dropped; there are %d, from %d on", seed,
+					t.Fatalf("seed %d: message %d is the result of %d, which was dropped; there are %d, from %d on",
+						seed,
 						m.Seq, call, count, got.Session.First)
 				}
 			}

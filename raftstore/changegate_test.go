@@ -38,7 +38,8 @@ func TestChangeWhoseCallerLeftIsSeenByTheNextOne(t *testing.T) {
 	log := holdsChanges{held: new(atomic.Bool), begun: make(chan struct{}), letGo: make(chan struct{})}
 	c := newCluster(t, 4, func(cfg *Config) {
 		cfg.Calls.LeaderWait = time.Second
-		cfg.Consensus.Heartbeat, cfg.Consensus.Election, cfg.Consensus.Lease = 2*time.Second, 2*time.Second, 2*time.Second
+		cfg.Consensus.Heartbeat, cfg.Consensus.Election, cfg.Consensus.Lease = 2*time.Second, 2*time.Second,
+			2*time.Second
 		cfg.Storage.SlowSync, cfg.Storage.StuckSync = hang, 2*hang
 		cfg.Log.wrap = func(e raftlog.Engine) raftlog.Engine {
 			if cfg.NodeID != "n1" {

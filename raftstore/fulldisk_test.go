@@ -28,7 +28,8 @@ func taken(dir string) (bytes uint64) {
 	return bytes
 }
 
-// smallDisks gives each node a disk of so many KiB, with a reserve as large as a segment of the log and as a block file.
+// smallDisks gives each node a disk of so many KiB, with a reserve as large as a segment of the log and as a block
+// file.
 func smallDisks(kib uint64) func(*Config) {
 	return func(cfg *Config) {
 		s := &cfg.Storage

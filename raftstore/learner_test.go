@@ -230,7 +230,8 @@ func TestChangesOfMembersAtOnce(t *testing.T) {
 		func() error { return n2.members.AddLearner(ctx, "n5", c.addrs["n5"]) })
 	c.hasRole("n4", false)
 	c.hasRole("n5", false)
-	c.atOnce(func() error { return n1.members.Promote(ctx, "n4") }, func() error { return n2.members.Promote(ctx, "n5") })
+	c.atOnce(func() error { return n1.members.Promote(ctx, "n4") },
+		func() error { return n2.members.Promote(ctx, "n5") })
 	c.hasRole("n4", true)
 	c.hasRole("n5", true)
 	c.atOnce(func() error { return n1.members.Demote(ctx, "n4") }, func() error { return n2.members.Demote(ctx, "n5") })

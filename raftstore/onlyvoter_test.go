@@ -104,7 +104,8 @@ func TestLearnerPromotedBeyondTheStateOfTheOnlyVoter(t *testing.T) {
 	c := onlyVoter(t)
 	n1 := c.nodes["n1"]
 	recorded := func(n *running) bool {
-		return slices.ContainsFunc(n.data.State.Members(), func(m codec.Member) bool { return m.ID == "n2" && m.Learner })
+		return slices.ContainsFunc(n.data.State.Members(),
+			func(m codec.Member) bool { return m.ID == "n2" && m.Learner })
 	}
 	eventuallyTrue(t, "n2 is recorded as a learner", func() bool { return recorded(n1) })
 	dir, aside := filepath.Join(c.dir, "n1", raftlog.WALName), t.TempDir()

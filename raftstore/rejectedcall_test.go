@@ -8,8 +8,8 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// A call that a follower sent to one leader, and that the next one rejects, ends when this node knows what became of the
-// first attempt: in no log of that time is it any more.
+// A call that a follower sent to one leader, and that the next one rejects, ends when this node knows what became of
+// the first attempt: in no log of that time is it any more.
 func TestForwardedCallThatTheNextLeaderRejectsEnds(t *testing.T) {
 	w := newWires()
 	c, d := newSpaceCluster(t, patient, w.option)

@@ -12,7 +12,8 @@ import (
 // retentionDefects are what goes wrong where sessions keep a length by themselves.
 var retentionDefects = []Bad{
 	{Name: "shortens-once", Caught: "sequential/keeps-its-length",
-		Defect: "a session is shortened when it is told how much to keep, and never again", build: eachHandle(shortensOnce)},
+		Defect: "a session is shortened when it is told how much to keep, and never again",
+		build:  eachHandle(shortensOnce)},
 	{Name: "shortens-afterwards", Caught: "concurrency/length-at-once",
 		Defect: "a save shortens the session in a request of its own, behind the one that saves",
 		build:  allHandles(shortensAfterwards)},

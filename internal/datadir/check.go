@@ -168,7 +168,8 @@ func (d *Dir) CheckCopy(servers []raft.Server) error {
 		return nil
 	}
 	return fmt.Errorf("this node is the only member that it knows, but other nodes of its cluster have seen %v of it: "+
-		"an older copy of this node's data was put back, and what it acknowledged since then is not in it; %s", lost.Had,
+		"an older copy of this node's data was put back, and what it acknowledged since then is not in it; %s",
+		lost.Had,
 		Reseed)
 }
 

@@ -83,8 +83,8 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// A disk is looked at more often when less than three reserves are left, so that less comes in between, until writes are
-// rejected; from then on the log saves space.
+// A disk is looked at more often when less than three reserves are left, so that less comes in between, until writes
+// are rejected; from then on the log saves space.
 func TestNearTheReserve(t *testing.T) {
 	d := &disk{}
 	w := d.watcher(nil)

@@ -132,7 +132,8 @@ func (w *Watcher) RefusalOf(bytes int) *turn.Error {
 	if size <= w.cfg.Log.Room() || w.Grants(int64(max(size, w.cfg.Log.Wanted()))) {
 		return nil
 	}
-	return turn.Errorf(turn.ReadOnly, "the log of node %s has no room for %d KiB more beside what is kept in reserve: %s",
+	return turn.Errorf(turn.ReadOnly,
+		"the log of node %s has no room for %d KiB more beside what is kept in reserve: %s",
 		w.cfg.Node, size>>10, Advice)
 }
 

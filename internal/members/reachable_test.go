@@ -24,7 +24,8 @@ func TestReachableVotersCanCommit(t *testing.T) {
 		"starts":                  {requests.Status{Role: "starting", Last: last}, nil, false},
 		"stops":                   {requests.Status{Role: "stopping", Last: last}, nil, false},
 		"lost the end of its log": {requests.Status{Role: requests.RoleRecovering, Last: last}, nil, false},
-		"lost it, and is a learner as far as it knows": {requests.Status{Role: "learner", Missing: true, Last: last}, nil,
+		"lost it, and is a learner as far as it knows": {requests.Status{Role: "learner", Missing: true, Last: last},
+			nil,
 			false},
 		"does not answer": {requests.Status{}, errors.New("no answer"), false},
 	} {

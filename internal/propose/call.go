@@ -23,7 +23,8 @@ type Call struct {
 	// attempt is the generation in which the call was last handed to a leader;
 	// 0: no attempt is in flight.
 	attempt uint64
-	// exposed: an attempt may have succeeded although this node does not know. lastTerm is that of the last such attempt.
+	// exposed: an attempt may have succeeded although this node does not know. lastTerm is that of the last such
+	// attempt.
 	exposed  bool
 	lastTerm uint64
 	refusal  *turn.Error // why the last attempt surely failed

@@ -28,8 +28,8 @@ func (t *Calls) refused(b *callBatch, why *turn.Error, final bool) {
 	}
 }
 
-// passLocked notes that this node has applied an entry of a term. The terms of a log never fall. So what was stored in an
-// earlier term has been applied, and has resolved its call, or was in entries that a snapshot replaced, or hardly
+// passLocked notes that this node has applied an entry of a term. The terms of a log never fall. So what was stored in
+// an earlier term has been applied, and has resolved its call, or was in entries that a snapshot replaced, or hardly
 // ever will be applied: a leader may yet propose what has been on its way to it all the time. Calls end that were last
 // sent in such a term and rejected since.
 func (t *Calls) passLocked(term uint64) {

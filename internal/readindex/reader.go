@@ -149,11 +149,13 @@ func (r *Reader) member() (recorded bool, err error) {
 	_, halted := r.state.Damage() // a damaged state that was put aside records no node, and is replaced
 	switch {
 	case !configured:
-		return false, turn.Errorf(turn.Unavailable, "node %s is not, or no longer, a member of the cluster, and does not "+
-			"answer from its own state: ask another node", r.self)
+		return false, turn.Errorf(turn.Unavailable,
+			"node %s is not, or no longer, a member of the cluster, and does not "+
+				"answer from its own state: ask another node", r.self)
 	case !recorded && leader == "" && !halted:
-		return false, turn.Errorf(turn.Unavailable, "node %s has no state yet in which it is a member of the cluster, and "+
-			"knows no leader: ask another node, or try again", r.self)
+		return false, turn.Errorf(turn.Unavailable,
+			"node %s has no state yet in which it is a member of the cluster, and "+
+				"knows no leader: ask another node, or try again", r.self)
 	}
 	return recorded, nil
 }

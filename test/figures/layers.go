@@ -33,7 +33,8 @@ var layers = [][]string{
 	{"turn", "internal/vfs", "internal/resp", "resp", "internal/faultproxy", "internal/admintoken",
 		"internal/handshakes", "internal/minrate"},
 	{"internal/auth/certs", "certs"},
-	{"internal/toolcalls", "internal/logtest", "internal/descriptors", "internal/throttle", "internal/ports", "internal/hangup",
+	{"internal/toolcalls", "internal/logtest", "internal/descriptors", "internal/throttle", "internal/ports",
+		"internal/hangup",
 		"internal/signal",
 		"internal/raftlogger", "internal/histogram"},
 }

@@ -185,23 +185,6 @@ func (v *View) Find(seq uint64) (r layout.Record, ok bool, err error) {
 	return r, ok, err
 }
 
-// MovedTo returns the live message that the removed one with that seq and id was moved to.
-func (v *View) MovedTo(mv layout.Moves, seq uint64, id string) (rec layout.Record, ok bool, err error) {
-	if len(mv.Runs) == 0 || mv.Runs[len(mv.Runs)-1].To < seq {
-		return rec, false, nil
-	}
-	err = v.Newest(AnySide, layout.MaxSeq, func(r *layout.Record) bool {
-		if r.Seq <= seq {
-			return false
-		}
-		if r.ID == id && mv.Runs.Has(r.Seq) {
-			rec, ok = *r, true
-		}
-		return !ok
-	})
-	return rec, ok, err
-}
-
 // LearnFor has walks of v, which are those of Apply, count what they pass, and remember the gaps
 // that they find in the head.
 func (v *View) LearnFor(h *Head) {

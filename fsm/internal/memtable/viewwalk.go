@@ -176,3 +176,20 @@ func (v *View) List(from turn.Side, total uint64, fn func(*layout.Record) bool) 
 	}
 	return nil
 }
+
+// MovedTo returns the live message that the removed one with that seq and id was moved to.
+func (v *View) MovedTo(mv layout.Moves, seq uint64, id string) (rec layout.Record, ok bool, err error) {
+	if len(mv.Runs) == 0 || mv.Runs[len(mv.Runs)-1].To < seq {
+		return rec, false, nil
+	}
+	err = v.Newest(AnySide, layout.MaxSeq, func(r *layout.Record) bool {
+		if r.Seq <= seq {
+			return false
+		}
+		if r.ID == id && mv.Runs.Has(r.Seq) {
+			rec, ok = *r, true
+		}
+		return !ok
+	})
+	return rec, ok, err
+}

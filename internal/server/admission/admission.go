@@ -101,8 +101,8 @@ type Place struct {
 	cut     func()
 }
 
-// SetUnauthenticated notes that the connection is that of no user yet, or no longer. When it is to give way, cut is called
-// once, which must close it without waiting for the client.
+// SetUnauthenticated notes that the connection is that of no user yet, or no longer. When it is to give way, cut is
+// called once, which must close it without waiting for the client.
 func (p *Place) SetUnauthenticated(cut func()) {
 	c := p.control
 	c.mu.Lock()

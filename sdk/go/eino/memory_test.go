@@ -191,7 +191,8 @@ func TestQuery(t *testing.T) {
 	t.Parallel()
 	c := adaptertest.Connect(t, turnlogtest.Start(t).Addr())
 	m := eino.NewMemory(c, eino.Config{})
-	adaptertest.Must(t, m.Append(t.Context(), "alice", users("a Restaurant", "a bar", "RESTAURANT two", "restaurant three")...))
+	adaptertest.Must(t, m.Append(t.Context(), "alice",
+		users("a Restaurant", "a bar", "RESTAURANT two", "restaurant three")...))
 	for _, test := range []struct {
 		text  string
 		limit int

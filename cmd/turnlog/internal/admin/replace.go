@@ -65,8 +65,9 @@ func (r replacement) run(ctx context.Context) error {
 	case isMember:
 		r.learner = !o.Voter
 	case joined && !n.Voter && !r.learner:
-		return turn.Errorf(turn.NotFound, "node %s is not a member, so that it is not known whether it had a vote; %s is "+
-			"a learner: give --learner if %s was one, or promote %s", r.old, r.new, r.old, r.new)
+		return turn.Errorf(turn.NotFound,
+			"node %s is not a member, so that it is not known whether it had a vote; %s is "+
+				"a learner: give --learner if %s was one, or promote %s", r.old, r.new, r.old, r.new)
 	case !joined:
 		return turn.Errorf(turn.NotFound, "node %s is not a member", r.old)
 	}

@@ -58,7 +58,8 @@ ids, seqs and times of messages, and no metadata. Everything that
 					ex.progress.Finish("failed")
 					return err
 				}
-				ex.progress.Finish(cli.Plural(ex.sessions, "session") + ", " + cli.Plural(ex.progress.Items(), "message"))
+				ex.progress.Finish(cli.Plural(ex.sessions, "session") + ", " +
+					cli.Plural(ex.progress.Items(), "message"))
 				return nil
 			})
 		},

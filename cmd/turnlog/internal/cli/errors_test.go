@@ -19,9 +19,10 @@ func TestHintsOfUnavailable(t *testing.T) {
 		err  error
 		asks bool
 	}{
-		"no server":                     {unreachable, true},
-		"no server, in a command":       {fmt.Errorf("stopped after seq 3: %w", unreachable), true},
-		"connection lost":               {fmt.Errorf("%w: %w", turn.Errorf(turn.Unavailable, "no answer"), io.EOF), true},
+		"no server":               {unreachable, true},
+		"no server, in a command": {fmt.Errorf("stopped after seq 3: %w", unreachable), true},
+		"connection lost": {fmt.Errorf("%w: %w", turn.Errorf(turn.Unavailable, "no answer"), io.EOF),
+			true},
 		"a node's answer":               {answered, false},
 		"a node's answer, in a command": {fmt.Errorf("stopped after seq 3: %w", answered), false},
 		"a node rejects the connection": {fmt.Errorf("127.0.0.1:1 rejects the connection: %w", answered), false},

@@ -140,7 +140,8 @@ func writeHistory(a *cli.App, h client.History, raw bool) error {
 	if err := a.WriteMessages(a.Stdout, h.Messages); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(a.Stderr, "%d of %s, revision %d\n", len(h.Messages), cli.Plural(h.Count, "message"), h.Revision)
+	_, err := fmt.Fprintf(a.Stderr, "%d of %s, revision %d\n", len(h.Messages), cli.Plural(h.Count, "message"),
+		h.Revision)
 	return err
 }
 

@@ -76,8 +76,9 @@ func tail(a *cli.App, ctx context.Context, s client.Session, after uint64, count
 			return fmt.Errorf("stopped after seq %d: %w", after, err)
 		}
 		if m.Seq <= behind && !a.JSON {
-			fmt.Fprintf(a.Stderr, "turnlog: the session was deleted, renamed or replaced, or has expired: what follows is "+
-				"another session of that key\n")
+			fmt.Fprintf(a.Stderr,
+				"turnlog: the session was deleted, renamed or replaced, or has expired: what follows is "+
+					"another session of that key\n")
 		}
 		behind = m.Seq
 		if err := a.WriteMessages(a.Stdout, []turn.Message{m}); err != nil {

@@ -192,19 +192,20 @@ func scanOf(typ turn.Type, width int, one func(*resp.Writer, *turn.Element)) Han
 			a.Bulky = true
 			return a
 		}
-		return &Work{Keys: []turn.Key{k}, Linearizable: true, Bulky: true, Run: func(ctx context.Context) (Reply, error) {
-			var known bool
-			if q.Cursor, known, err = req.resumeFields(ctx, q, place, number); err != nil {
-				return nil, err
-			} else if !known {
-				return scanReply(number, nil), nil
-			}
-			r, err := req.Backend.engine.Query(ctx, &q, Linearizable)
-			if err != nil {
-				return nil, err
-			}
-			return answer(r)
-		}}
+		return &Work{Keys: []turn.Key{k}, Linearizable: true, Bulky: true,
+			Run: func(ctx context.Context) (Reply, error) {
+				var known bool
+				if q.Cursor, known, err = req.resumeFields(ctx, q, place, number); err != nil {
+					return nil, err
+				} else if !known {
+					return scanReply(number, nil), nil
+				}
+				r, err := req.Backend.engine.Query(ctx, &q, Linearizable)
+				if err != nil {
+					return nil, err
+				}
+				return answer(r)
+			}}
 	}
 }
 

@@ -185,7 +185,8 @@ func TestSubscriptionsAreCharged(t *testing.T) {
 	if err := s.Reserve(Patterns(), "0", []string{"p1", "p2"}); err != command.ErrCrowded {
 		t.Errorf("beyond its memory: %q", err)
 	}
-	if err := s.Reserve(Channels(), "0", make([]string, maxSubscriptions)); !strings.HasPrefix(string(err), "TOO_LARGE") {
+	if err := s.Reserve(Channels(), "0", make([]string, maxSubscriptions)); !strings.HasPrefix(string(err),
+		"TOO_LARGE") {
 		t.Errorf("too many: %q", err)
 	}
 	s.Unsubscribe(Channels(), "0", []string{"abc", "never"})

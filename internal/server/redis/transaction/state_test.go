@@ -179,7 +179,8 @@ func TestWatchedKeys(t *testing.T) {
 	for _, seen := range []uint64{5, 0} {
 		memory := purse(allMemory)
 		s := New(&memory, 1000)
-		a := s.Watch([]turn.Key{key}, command.NewBackend(command.NewTable(), command.Config{Engine: revisions{of: seen}}))
+		a := s.Watch([]turn.Key{key}, command.NewBackend(command.NewTable(),
+			command.Config{Engine: revisions{of: seen}}))
 		if int(memory) != allMemory-watchedOverhead-len(key.Name) {
 			t.Errorf("%d bytes are left", memory)
 		}

@@ -14,7 +14,8 @@ func TestIdentify(t *testing.T) {
 		want []string
 	}{
 		"none": {func(ms []turn.NewMessage) error { return Identify(plain, ms) }, []string{"", ""}},
-		"turn": {func(ms []turn.NewMessage) error { return Identify(WithTurn(plain, "t"), ms) }, []string{"t/0", "t/1"}},
+		"turn": {func(ms []turn.NewMessage) error { return Identify(WithTurn(plain, "t"), ms) },
+			[]string{"t/0", "t/1"}},
 		"each": {func(ms []turn.NewMessage) error {
 			return Identify(WithMessages(WithTurn(plain, "t"), []string{"a", "b"}), ms)
 		}, []string{"a", "b"}},
