@@ -6,7 +6,7 @@
 set -eu
 time=$1
 shift
-[ $# -gt 0 ] || set -- ./internal/resp ./internal/server/redis ./internal/server/httpapi ./internal/peer ./internal/codec ./internal/requests ./raftstore
+[ $# -gt 0 ] || set -- ./internal/resp ./internal/server/redis ./internal/server/redis/command ./internal/server/redis/glob ./internal/toolcalls ./internal/server/httpapi ./internal/peer ./internal/codec ./internal/requests ./raftstore
 for package in "$@"; do
 	for target in $(${GO:-go} test -list '^Fuzz' "$package" | grep '^Fuzz' || true); do
 		echo "$package $target"

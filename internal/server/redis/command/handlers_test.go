@@ -20,6 +20,7 @@ func (onlyLimits) Level() turn.ClusterLevel { return turn.NewestLevel }
 type silent struct{ Client }
 
 func (silent) Detach()                                            {}
+func (silent) Library() string                                    { return "" }
 func (silent) Gone() context.Context                              { return context.Background() }
 func (silent) Permission(*Command, [][]byte) (still func() Error) { return func() Error { return "" } }
 
