@@ -119,7 +119,8 @@ func tableMutants() []mutation.Mutant {
 			Edits:    []mutation.Edit{{In: "value.checkSurrogates", Old: "r < 0xdc00", New: "r <= 0xdc00"}},
 			Catchers: []mutation.Catcher{{Test: "TestRequestsAreStrict", Runs: 1}}},
 		{Name: "memory-shares-kept", About: "users who hold no memory of requests are remembered",
-			Edits:    []mutation.Edit{{In: "(*memory).take", Old: "m.held[who] == 0", New: "m.held[who] < 0"}},
+			Edits: []mutation.Edit{{In: "(*Budget).addLocked", Old: "b.held[who] += n; b.held[who] == 0",
+				New: "b.held[who] += n; b.held[who] < 0"}},
 			Catchers: []mutation.Catcher{{Test: "TestMemoryIsCounted", Runs: 1}}},
 	}
 }

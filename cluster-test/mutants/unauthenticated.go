@@ -40,7 +40,7 @@ func unauthenticatedMutants() []mutation.Mutant {
 				New: "func (w *Wire) CutOff() { w.nc.Close() }"}},
 			Catchers: []mutation.Catcher{{Test: "TestStrangerThatDoesNotReadGivesWay", Runs: 1}}},
 		{Name: "http-memory-all-one", About: "one user may hold all memory for bodies and answers over HTTP",
-			Edits:    []mutation.Edit{{Old: "(m.held[who]+n > m.each || ", New: "("}},
+			Edits:    []mutation.Edit{{Old: "(b.held[who]+n > b.each || ", New: "("}},
 			Catchers: []mutation.Catcher{{Test: "TestOneUserLeavesMemory", Runs: 1}}},
 		{Name: "head-lines-unbounded", About: "the head of an HTTP request may have as many lines as fit it",
 			Edits:    []mutation.Edit{{Old: "return h.lines > maxHeadLines &&", New: "return h.lines > maxHead &&"}},

@@ -221,6 +221,7 @@ func redisMetrics(out sink, m redis.Metrics) {
 		float64(m.Rejected))
 	out.counter("resp_received_bytes_total", "Bytes received from Redis clients.", float64(m.BytesReceived))
 	out.counter("resp_sent_bytes_total", "Bytes sent to Redis clients.", float64(m.BytesSent))
+	out.gauge("resp_reply_memory_bytes", "Memory of Redis replies that are not written yet.", float64(m.ReplyBytes))
 	out.gauge("resp_receive_memory_bytes", "Memory of large Redis requests being received.", float64(m.ReceiveBytes))
 	out.counter("resp_unknown_commands_total", "Redis requests for unknown commands.", float64(m.UnknownCommands))
 	labels := []string{"command"}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/answers"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/turn"
@@ -126,13 +127,13 @@ func (r *Reader) query(d *deadline, q turn.Query, c turn.Consistency) (turn.Resu
 		if recorded, err := r.member(); err != nil {
 			return turn.Result{}, err
 		} else if recorded {
-			if res, elsewhere, err := r.answer(q); !elsewhere {
+			if res, elsewhere, err := r.answer(d.Context, q); !elsewhere {
 				return res, err
 			}
 		}
 	case turn.Bounded:
 		if r.fresh.within(c.MaxAge, time.Now()) || r.refresh(d.limited()) {
-			if res, elsewhere, err := r.answer(q); !elsewhere {
+			if res, elsewhere, err := r.answer(d.Context, q); !elsewhere {
 				return res, err
 			}
 		}
@@ -162,8 +163,8 @@ func (r *Reader) member() (recorded bool, err error) {
 
 // answer answers from this node's state. elsewhere: what it takes is damaged here, and
 // there are other nodes.
-func (r *Reader) answer(q turn.Query) (res turn.Result, elsewhere bool, err error) {
-	res, err = r.state.Query(q)
+func (r *Reader) answer(ctx context.Context, q turn.Query) (res turn.Result, elsewhere bool, err error) {
+	res, err = answers.Make(ctx, q, r.state.Query)
 	if err == nil {
 		return res, false, nil
 	}
@@ -195,7 +196,7 @@ func (r *Reader) linearizable(d *deadline, q turn.Query) (turn.Result, error) {
 			}
 		default:
 			if r.caughtUp(d.Context) {
-				res, elsewhere, err := r.answer(q)
+				res, elsewhere, err := r.answer(d.Context, q)
 				if !elsewhere {
 					return res, err
 				}
@@ -207,7 +208,7 @@ func (r *Reader) linearizable(d *deadline, q turn.Query) (turn.Result, error) {
 					return turn.Result{}, err
 				}
 			}
-			res, again, err := r.forward(d.limited(), leader, encoded)
+			res, again, err := r.forward(d.limited(), q, leader, encoded)
 			if !again {
 				return res, err
 			}
@@ -234,13 +235,21 @@ func (r *Reader) answerAt(d *deadline, index uint64, q turn.Query) (res turn.Res
 			return res, errors.Is(err, fsm.ErrHalted) && !r.cluster.Alone(), err
 		}
 	}
-	return r.answer(q)
+	return r.answer(d.Context, q)
 }
 
 // forward has the leader answer an encoded query. again: that node cannot, another may.
-func (r *Reader) forward(ctx context.Context, leader string, encoded []byte) (res turn.Result, again bool, err error) {
+func (r *Reader) forward(ctx context.Context, q turn.Query, leader string, encoded []byte) (
+	res turn.Result, again bool, err error) {
 	r.forwarded.Add(1)
-	return r.peers.Query(ctx, leader, encoded)
+	res, err = answers.Make(ctx, q, func(asked turn.Query) (res turn.Result, err error) {
+		if asked != q {
+			return r.state.Query(asked)
+		}
+		res, again, err = r.peers.Query(ctx, leader, encoded)
+		return res, err
+	})
+	return res, again, err
 }
 
 // Answer answers another node's query, if this node leads. The error is ErrNotLeader, a *turn.Error
@@ -256,7 +265,7 @@ func (r *Reader) Answer(ctx context.Context, q turn.Query) (turn.Result, error) 
 	}
 	res, elsewhere := turn.Result{}, err != nil
 	if !elsewhere {
-		res, elsewhere, err = r.answer(q)
+		res, elsewhere, err = r.answer(ctx, q)
 	}
 	if elsewhere {
 		known := false

@@ -97,7 +97,7 @@ func TestSlowBodies(t *testing.T) {
 					t.Errorf("it says %s", body)
 				}
 				synctest.Wait()
-				if left := d.server.memory.left.Load(); left != d.server.cfg.MemoryBytes {
+				if left := d.server.memory.Left(); left != d.server.cfg.MemoryBytes {
 					t.Errorf("%d bytes are held", d.server.cfg.MemoryBytes-left)
 				}
 			})

@@ -157,6 +157,6 @@ func TestAnnouncedBodiesTakeNoMemory(t *testing.T) {
 		fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "+
 			"%d\r\n\r\n{", appendPath, 16<<20)
 	}
-	eventually(t, "twelve bodies begun", func() bool { return d.server.memory.left.Load() <= most-12*firstRead })
+	eventually(t, "twelve bodies begun", func() bool { return d.server.memory.Left() <= most-12*firstRead })
 	d.ok("POST", appendPath, `{"messages":[{"data":"`+strings.Repeat("x", 7<<20)+`"}]}`)
 }

@@ -53,7 +53,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o := s.newOutput(w)
 	c := &call{server: s, request: r, id: requestID(r.Header), ctx: r.Context(), out: o, limits: s.cfg.Engine.Limits()}
 	w.Header()[requestIDHeader] = []string{c.id}
-	defer func() { s.memory.take(c.who(), -c.held) }()
+	defer func() { s.memory.Take(c.who(), -c.held) }()
 	c.headRead()
 	c.limitBody()
 	t, err := s.router.find(r.Method, r.URL)

@@ -64,7 +64,7 @@ func FuzzRequest(f *testing.F) {
 		if user != "root" && node.applied.Load() != before {
 			t.Fatalf("%q has changed something: %s %s %s", user, method, path, body)
 		}
-		if left := s.memory.left.Load(); left != s.cfg.MemoryBytes {
+		if left := s.memory.Left(); left != s.cfg.MemoryBytes {
 			t.Fatalf("%d bytes of memory were not given back", s.cfg.MemoryBytes-left)
 		}
 	})

@@ -17,6 +17,7 @@ import (
 	"github.com/turnlog/turnlog/internal/descriptors"
 	"github.com/turnlog/turnlog/internal/handshakes"
 	"github.com/turnlog/turnlog/internal/server/admission"
+	"github.com/turnlog/turnlog/internal/server/memory"
 	"github.com/turnlog/turnlog/internal/throttle"
 )
 
@@ -89,7 +90,7 @@ type Server struct {
 	slow        *throttle.Slow
 	hosts       Hosts
 	origins     *http.CrossOriginProtection // keeps web pages of others from writing through a browser
-	memory      memory
+	memory      *memory.Budget
 	admission   *admission.Control
 	heads       *headMemory // nil: there are no users
 	handshakes  *handshakes.Limit
@@ -128,8 +129,7 @@ func New(cfg Config) (*Server, error) {
 		s.heads = &headMemory{most: cfg.MemoryBytes / 16, admission: s.admission}
 	}
 	s.router.routes = s.routes()
-	s.memory.left.Store(cfg.MemoryBytes)
-	s.memory.each, s.memory.held = cfg.MemoryBytes/4*3, make(map[string]int64)
+	s.memory = memory.New(cfg.MemoryBytes)
 	s.buffers.New = func() any { return &output{stall: cfg.Stall} }
 	return s, nil
 }

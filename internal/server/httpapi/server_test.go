@@ -167,8 +167,8 @@ func TestAnswerToASlowReader(t *testing.T) {
 	}
 	defer c.Close()
 	fmt.Fprint(c, "GET /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\n\r\n")
-	eventually(t, "begun", func() bool { return d.server.memory.left.Load() < d.server.cfg.MemoryBytes })
-	eventually(t, "cut off", func() bool { return d.server.memory.left.Load() == d.server.cfg.MemoryBytes })
+	eventually(t, "begun", func() bool { return d.server.memory.Left() < d.server.cfg.MemoryBytes })
+	eventually(t, "cut off", func() bool { return d.server.memory.Left() == d.server.cfg.MemoryBytes })
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -244,7 +244,7 @@ func TestStopLetsRequestsFinish(t *testing.T) {
 	body := `{"messages":[{"data":1}]}`
 	fmt.Fprintf(c, "POST /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s",
 		len(body), body[:5])
-	eventually(t, "begun", func() bool { return d.server.memory.left.Load() < d.server.cfg.MemoryBytes })
+	eventually(t, "begun", func() bool { return d.server.memory.Left() < d.server.cfg.MemoryBytes })
 	stopped := make(chan error, 1)
 	go func() { stopped <- d.stop() }()
 	<-d.server.stopping

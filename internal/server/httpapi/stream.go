@@ -86,7 +86,7 @@ func (st *stream) run() error {
 func (st *stream) page() (more bool, err error) {
 	before := st.held
 	defer func() { // the page is given back before the next one is read
-		st.server.memory.take(st.who(), before-st.held)
+		st.server.memory.Take(st.who(), before-st.held)
 		st.held = before
 	}()
 	res, err := st.read()

@@ -251,7 +251,7 @@ func TestStreamOfASlowReader(t *testing.T) {
 	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", streamPath)
 	least := d.server.cfg.MemoryBytes
 	eventually(t, "cut off", func() bool {
-		left := d.server.memory.left.Load()
+		left := d.server.memory.Left()
 		least = min(least, left)
 		return left == d.server.cfg.MemoryBytes && least < left
 	})

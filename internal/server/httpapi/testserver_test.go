@@ -224,7 +224,7 @@ func startServerAt(t testing.TB, l net.Listener, change ...func(*Config)) *testS
 		if err := d.stop(); err != nil {
 			t.Errorf("Serve: %v", err)
 		}
-		if left := s.memory.left.Load(); left != s.cfg.MemoryBytes {
+		if left := s.memory.Left(); left != s.cfg.MemoryBytes {
 			t.Errorf("%d bytes of memory were not given back", s.cfg.MemoryBytes-left)
 		}
 	})

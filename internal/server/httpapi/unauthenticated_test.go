@@ -167,7 +167,7 @@ func TestPreflightsWithBodiesEnd(t *testing.T) {
 func TestOneUserLeavesMemory(t *testing.T) {
 	const all = 4 << 20
 	d := startServer(t, func(c *Config) { c.Users, c.MemoryBytes = testUsers(t), all })
-	held := func() int64 { return all - d.server.memory.left.Load() }
+	held := func() int64 { return all - d.server.memory.Left() }
 	for range 60 {
 		d.connect("POST /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\n" + bearer("owner") +
 			"\r\nContent-Type: application/json\r\nContent-Length: 70000\r\n\r\n" + strings.Repeat(" ", 69000))

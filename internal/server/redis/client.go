@@ -27,9 +27,11 @@ func (c asClient) Hold() bool            { return c.block.Hold() }
 func (c asClient) Release()              { c.block.Release() }
 
 func (c asClient) WaitFor(changed <-chan struct{}, until *time.Time) error {
+	c.blocking.forget() // what was found before is not kept
 	return c.block.WaitAtMost(c.wire.Gone(), changed, until.Sub(c.srv.cfg.Now()), until)
 }
 
 func (c asClient) WaitAtMost(changed <-chan struct{}, d time.Duration, until *time.Time) error {
+	c.blocking.forget()
 	return c.block.WaitAtMost(c.wire.Gone(), changed, d, until)
 }

@@ -64,6 +64,11 @@ type Config struct {
 	// closed for which more than 1 MiB waits.
 	PushBytes    int
 	PushBytesAll int64
+	// ReplyBytes bounds the memory of all replies that are made and not written yet: 256 MiB. One user, or one
+	// address where there are no Users, has three quarters of it at most. Beyond it, a request waits for ReplyWait,
+	// 2.5 s, and is then rejected as OVERLOADED.
+	ReplyBytes int64
+	ReplyWait  time.Duration
 	// WriteTimeout is how long a client may leave replies unread before its
 	// connection is closed: 30 s without accepting any bytes.
 	WriteTimeout time.Duration
@@ -93,6 +98,8 @@ func (c Config) withDefaults() Config {
 	c.PipelineBytes = cmp.Or(c.PipelineBytes, 16<<20)
 	c.PushBytes = cmp.Or(c.PushBytes, 32<<20)
 	c.PushBytesAll = cmp.Or(c.PushBytesAll, 256<<20)
+	c.ReplyBytes = cmp.Or(c.ReplyBytes, 256<<20)
+	c.ReplyWait = cmp.Or(c.ReplyWait, 2500*time.Millisecond)
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, 30*time.Second)
 	c.ReadTimeout = cmp.Or(c.ReadTimeout, 30*time.Second)
 	c.DeadPeerTimeout = cmp.Or(c.DeadPeerTimeout, 2*time.Minute)

@@ -37,6 +37,8 @@ type conn struct {
 	pacing   inflight.Pacing
 	pipeline inflight.Pipeline
 	block    *blocked.Request
+	charged  <-chan struct{} // closed when the last charge has what it needs; nil: there was none
+	blocking *charge         // of the request that blocks, or did
 }
 
 func (c *conn) key(name []byte) turn.Key {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/handshakes"
 	"github.com/turnlog/turnlog/internal/server/admission"
+	"github.com/turnlog/turnlog/internal/server/memory"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/internal/server/redis/pubsub"
 	"github.com/turnlog/turnlog/internal/server/redis/replies"
@@ -33,6 +34,7 @@ type Server struct {
 	handlers  []connHandler
 	stats     *stats
 	memory    *requestmemory.Pool
+	replying  *memory.Budget // for replies
 	admission *admission.Control
 	conns     openConns
 	hub       *pubsub.Hub
@@ -60,7 +62,7 @@ func New(cfg Config) *Server {
 		cfg: cfg, engine: cfg.Engine, log: cfg.Logger, table: t, backend: backend, handlers: bindHandlers(t),
 		stats: newStats(t), slow: throttle.NewSlow(cfg.SlowRequest, cfg.Logger),
 		admission: admission.New(cfg.MaxClients, cfg.Descriptors),
-		memory:    requestmemory.New(cfg.ReceiveBytes), hub: pubsub.New(cfg.Engine),
+		memory:    requestmemory.New(cfg.ReceiveBytes), replying: memory.New(cfg.ReplyBytes), hub: pubsub.New(cfg.Engine),
 		started: cfg.Now(), conns: openConns{byID: make(map[uint64]*conn)}, runID: newRunID(),
 		wires: wire.Shared{Log: cfg.Logger, ReadTimeout: cfg.ReadTimeout, WriteTimeout: cfg.WriteTimeout,
 			KeptBytes: cfg.PipelineBytes, Handshakes: handshakes.New(handshakes.Max)},

@@ -40,6 +40,10 @@ func (c *conn) write(a *command.Write) started {
 		return c.writeNow(a)
 	}
 	c.awaitBarrier()
+	held, err := c.reserve(a.Op)
+	if err != nil {
+		return known(nil, err).charged(held)
+	}
 	for _, k := range a.Keys {
 		c.await(c.order.BeforeWrite(k))
 	}
@@ -51,8 +55,9 @@ func (c *conn) write(a *command.Write) started {
 		r, err := p.Wait()
 		c.order.NoteIndex(r.Index)
 		c.order.Doubts.Note(p) // before the client hears of it
+		held.settled(&r, err)
 		return func(w *resp.Writer) { a.Done(w, r) }, err
-	}}
+	}}.charged(held)
 }
 
 // inlines reports whether what concerns these keys is to be performed inline: nothing else
@@ -73,6 +78,7 @@ type launched struct {
 	inflight.Task
 	keys  []turn.Key
 	bulky bool
+	held  *charge // what its answers are charged to; nil: they are small
 	// ending is called when run has returned, ended when its outcome is known; nil: nothing.
 	ending, ended func()
 }
@@ -82,8 +88,9 @@ func (c *conn) read(a *command.Read) started {
 	if c.inlines(a.Keys) {
 		return c.readNow(a)
 	}
-	return c.launch(launched{keys: a.Keys, bulky: a.Bulky, Task: inflight.Task{Repeatable: true, Linearizable: true,
-		Run: func(ctx context.Context) (command.Reply, command.States, error) { return c.srv.backend.Ask(ctx, a) }}})
+	ask := func(ctx context.Context) (command.Reply, command.States, error) { return c.srv.backend.Ask(ctx, a) }
+	return c.launch(launched{keys: a.Keys, bulky: a.Bulky, held: c.holds(a),
+		Task: inflight.Task{Repeatable: true, Linearizable: true, Run: ask}})
 }
 
 // work performs work inline, or launches it.
@@ -91,29 +98,50 @@ func (c *conn) work(a *command.Work) started {
 	if c.inlines(a.Keys) {
 		return c.workNow(a)
 	}
-	return c.launch(launched{keys: a.Keys, bulky: a.Bulky,
+	return c.launch(launched{keys: a.Keys, bulky: a.Bulky, held: c.charge(asksOneByOne),
 		Task: inflight.Task{Linearizable: a.Linearizable, Run: unseen(a.Run)}})
 }
 
 func (c *conn) writeNow(a *command.Write) started {
+	held, err := c.reserve(a.Op)
+	if err != nil {
+		return known(nil, err).charged(held)
+	}
 	p := c.srv.engine.Submit(c.srv.work, a.Op)
 	r, err := p.Wait()
 	c.order.NoteIndex(r.Index)
 	c.order.Doubts.Note(p)
+	held.settled(&r, err)
 	c.pacing.Served()
-	return known(func(w *resp.Writer) { a.Done(w, r) }, err)
+	return known(func(w *resp.Writer) { a.Done(w, r) }, err).charged(held)
 }
 
 func (c *conn) readNow(a *command.Read) started {
-	r, _, err := c.srv.backend.Ask(c.srv.work, a)
+	ctx, held := c.srv.work, c.holds(a)
+	if held != nil {
+		ctx = held.in(ctx)
+	}
+	r, _, err := c.srv.backend.Ask(ctx, a)
 	c.pacing.Served()
-	return known(r, err)
+	return known(r, err).charged(held)
 }
 
 func (c *conn) workNow(a *command.Work) started {
-	r, err := a.Run(c.srv.work)
+	held := c.charge(asksOneByOne)
+	r, err := a.Run(held.in(c.srv.work))
 	c.pacing.Served()
-	return known(r, err)
+	return known(r, err).charged(held)
+}
+
+// holds returns what the answers of a read are charged to; nil: they are small.
+func (c *conn) holds(a *command.Read) *charge {
+	if !a.Bulky {
+		return nil
+	}
+	if len(a.Queries) > 1 {
+		return c.charge(asksAll)
+	}
+	return c.charge(asksOnce)
 }
 
 // unseen adds to run that it is not known what states answered.
@@ -131,8 +159,9 @@ func unseen(run func(context.Context) (command.Reply, error)) func(context.Conte
 // further requests until it has ended: see wire.Wire.Outlast.
 func (c *conn) launchWait(cmd *command.Command, a *command.Wait) started {
 	c.block.Begin(cmd.Name)
-	s := c.launch(launched{Task: inflight.Task{Linearizable: a.Linearizable, Run: unseen(a.Run)}, ending: c.endBlock,
-		ended: c.wire.Wake})
+	c.blocking = c.charge(asksAll)
+	s := c.launch(launched{Task: inflight.Task{Linearizable: a.Linearizable, Run: unseen(a.Run)}, held: c.blocking,
+		ending: c.endBlock, ended: c.wire.Wake})
 	c.wire.Block(s.ready)
 	return s
 }
@@ -171,6 +200,9 @@ func (c *conn) launch(t launched) started {
 	c.order.Admit(weight)
 	var r command.Reply
 	var err error
+	if t.held != nil {
+		t.Run = inCharge(t.held, t.Run)
+	}
 	go func() {
 		if t.ended != nil {
 			defer t.ended()
@@ -185,7 +217,8 @@ func (c *conn) launch(t launched) started {
 		<-read.Done
 		return r, err
 	}
-	return started{ready: read.Done, outcome: outcome, written: func() { c.order.Release(weight) }}
+	return started{ready: read.Done, outcome: outcome,
+		written: func() { c.order.Release(weight) }}.charged(t.held)
 }
 
 // await waits for something in flight. Replies that were written directly must

@@ -23,6 +23,7 @@ type Metrics struct {
 	BytesReceived   uint64
 	BytesSent       uint64
 	ReceiveBytes    int64            // memory held by large requests being received
+	ReplyBytes      int64            // memory held by replies that are not written yet
 	UnknownCommands uint64           // requests for commands that do not exist, or too long, or malformed
 	Commands        []CommandMetrics // those that were called, in the order of the table
 }
@@ -81,6 +82,7 @@ func (s *Server) Metrics() Metrics {
 	m := Metrics{
 		Connections: s.conns.count(), Accepted: s.stats.accepted.Load(), Rejected: s.stats.rejected.Load(),
 		BytesReceived: s.wires.Received.Load(), BytesSent: s.wires.Sent.Load(), ReceiveBytes: s.memory.Used(),
+		ReplyBytes:      s.replying.Used(),
 		UnknownCommands: s.stats.unknown.Load(),
 	}
 	for i := range s.stats.commands {

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 
+	"github.com/turnlog/turnlog/internal/answers"
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/internal/server/redis/pubsub"
@@ -42,6 +43,11 @@ func (c *conn) executePublishing(b *transaction.Batch) command.Action {
 	c.awaitBarrier()
 	c.replies.Drain()
 	var p command.Pending
+	held, err := c.reserve(b.Write.Op)
+	if err != nil {
+		held.release()
+		return command.Error(command.ErrorText(err, false))
+	}
 	if !b.Empty() {
 		p = c.srv.engine.Submit(c.srv.work, b.Write.Op)
 	}
@@ -52,6 +58,9 @@ func (c *conn) executePublishing(b *transaction.Batch) command.Action {
 			result, err = p.Wait()
 			c.order.NoteIndex(result.Index)
 			c.order.Doubts.Note(p)
+			if answers.Of(ctx).Made(&result); held != nil {
+				held.release()
+			}
 			if err != nil || result.Aborted {
 				return func(w *resp.Writer) { b.Write.Done(w, result) }, err
 			}

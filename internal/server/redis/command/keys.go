@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/turnlog/turnlog/internal/answers"
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/glob"
 	"github.com/turnlog/turnlog/turn"
@@ -125,6 +126,7 @@ func keys(req *Request, args [][]byte) Action {
 	return AloneLinearizable(func(ctx context.Context) (Reply, error) {
 		var found []string
 		var index uint64
+		account := answers.Of(ctx)
 		room := req.Backend.engine.Limits().ReadBytes // names are kept until all are found
 		for {
 			r, err := user.List(q, func(q turn.Sessions) (turn.Result,
@@ -143,7 +145,9 @@ func keys(req *Request, args [][]byte) Action {
 						return nil, turn.Errorf(turn.TooLarge,
 							"KEYS would answer with more than %d keys: SCAN goes through them in pages", len(found))
 					}
-					found = append(found, name)
+					if found = append(found, name); account != nil {
+						account.Kept(len(name) + nameOverhead)
+					}
 				}
 			}
 			if q.Cursor = r.Cursor; q.Cursor == "" {
