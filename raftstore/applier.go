@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/snapshot"
 )
@@ -32,6 +34,7 @@ type applier struct {
 	// place of entries, failed of an error after which nothing may be applied.
 	adopt   func() error
 	applied func(index, term uint64, outs []fsm.Outcome)
+	tracing *propose.Tracing // nil: nothing is traced
 	jumped  func()
 	failed  func(error)
 }
@@ -55,6 +58,10 @@ func (a *applier) ApplyBatch(logs []*raft.Log) []any {
 
 // apply applies an entry; ok is false if the state machine cannot. The caller holds mu.
 func (a *applier) apply(l *raft.Log) (outs []fsm.Outcome, ok bool) {
+	var begun time.Time
+	if a.tracing != nil {
+		begun = time.Now()
+	}
 	if l.Type == raft.LogCommand {
 		outs = a.state.Apply(l.Index, l.Term, l.Data)
 	} else {
@@ -67,6 +74,7 @@ func (a *applier) apply(l *raft.Log) (outs []fsm.Outcome, ok bool) {
 	if _, halted := a.state.Damage(); halted {
 		return nil, false
 	}
+	a.tracing.Applied(begun, outs)
 	a.applied(l.Index, l.Term, outs)
 	return outs, true
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/turnlog/turnlog/internal/preference"
 	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/internal/raftlog"
+	"github.com/turnlog/turnlog/internal/trace"
 	"github.com/turnlog/turnlog/turn"
 	"github.com/turnlog/turnlog/wal"
 )
@@ -53,7 +54,8 @@ type Config struct {
 	Storage   StorageBounds
 
 	Clock  clustertime.Clock
-	Logger *slog.Logger // nil: discard
+	Logger *slog.Logger  // nil: discard
+	Tracer *trace.Tracer // nil: nothing is traced
 
 	unaware bool // for tests: of levels, as versions before them
 }

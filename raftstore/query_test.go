@@ -8,6 +8,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/peer"
+	"github.com/turnlog/turnlog/internal/trace"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -28,7 +29,7 @@ func TestTooManyQueries(t *testing.T) {
 	for i := range errs {
 		all.Go(func() {
 			for again := true; again; { // while the leader cannot reach its voters in time
-				_, again, errs[i] = c.nodes["n2"].peers.Query(t.Context(), "n1", q)
+				_, again, errs[i] = c.nodes["n2"].peers.Query(t.Context(), "n1", trace.Context{}, q)
 			}
 		})
 	}

@@ -119,6 +119,7 @@ func (n *Node) start(ctx, life context.Context) error {
 	n.applier = &applier{
 		state: n.data.State, snaps: n.data.Snapshots, logs: n.data.Log, ctx: life,
 		adopt: n.data.Adopt, applied: n.applied, jumped: n.jumped, failed: n.failure.Fail,
+		tracing: n.writes.tracing,
 	}
 	r, err := raft.NewRaft(n.raftConfig(), n.applier, n.data.Log,
 		n.terms(), n.data.Snapshots, n.trans)

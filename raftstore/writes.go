@@ -25,12 +25,14 @@ type writes struct {
 	forwarder *propose.Forwarder
 	inbox     *propose.Inbox
 	levels    *levels.Levels
+	tracing   *propose.Tracing
 }
 
 // newWrites needs the connections to other nodes, and what tells of the space on the disks.
 func (n *Node) newWrites() *writes {
-	w, bounds := &writes{levels: n.levels}, n.cfg.Calls.bounds()
+	w, bounds := &writes{levels: n.levels, tracing: propose.NewTracing(n.cfg.Tracer)}, n.cfg.Calls.bounds()
 	w.calls = propose.NewCalls(bounds, rand.Uint64()|1, n.cfg.Clock.Now, w.wake)
+	w.calls.TraceBy(w.tracing)
 	w.proposer = propose.NewProposer(bounds, w.calls, n.space, rand.Uint64()|1)
 	w.forwarder = propose.NewForwarder(bounds, w.calls, forwarding{n.peers, n.lead, &n.raft}, n.space)
 	w.inbox = propose.NewInbox(w.proposer, n.levels.Vet)

@@ -40,6 +40,7 @@ type Config struct {
 	MemoryBudget Size // for the state machine's memory
 
 	Logging Logging
+	Traces  Traces
 	// PprofAddr is a loopback address for profiles of the process; empty: none.
 	PprofAddr string
 }
@@ -118,6 +119,14 @@ type Logging struct {
 	SlowRequest time.Duration
 }
 
+// Traces is where spans of requests go.
+type Traces struct {
+	// Endpoint is the URL of a collector that takes OTLP over HTTP, without /v1/traces; empty: there are no spans.
+	Endpoint string
+	// Ratio is for how many of the requests that are part of no trace one begins, of 1.
+	Ratio float64
+}
+
 // Default returns the settings that hold when nothing is configured: a single
 // node on loopback.
 func Default() Config {
@@ -134,5 +143,6 @@ func Default() Config {
 		Limits: Limits{MessageBytes: Size(l.MessageBytes), AppendBytes: Size(l.AppendBytes),
 			ReadBytes: Size(l.ReadBytes)},
 		Logging: Logging{Level: "info", Format: "text", SlowRequest: time.Second},
+		Traces:  Traces{Ratio: 0.01},
 	}
 }

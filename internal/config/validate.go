@@ -1,9 +1,11 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 	"unicode"
@@ -71,11 +73,31 @@ func (c *Config) Validate() error {
 			return fmt.Errorf("http-origins: %q must be SCHEME://HOST or SCHEME://HOST:PORT: %w", o, err)
 		}
 	}
+	if err := c.Traces.check(); err != nil {
+		return err
+	}
 	if _, err := c.Dials(); err != nil {
 		return err
 	}
 	if _, err := c.IDPaths(); err != nil {
 		return err
+	}
+	return nil
+}
+
+func (t *Traces) check() error {
+	if !(t.Ratio >= 0 && t.Ratio <= 1) {
+		return fmt.Errorf("otlp-sample-ratio %v: must be 0 to 1", t.Ratio)
+	}
+	if t.Endpoint == "" {
+		return nil
+	}
+	u, err := url.Parse(t.Endpoint)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
+		u.Fragment != "" {
+		// Without the value: a password may be in it.
+		return errors.New("otlp-endpoint: must be http://HOST:PORT or https://HOST:PORT, with a path if the collector has " +
+			"one, and without credentials, which are for OTEL_EXPORTER_OTLP_HEADERS")
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/turnlog/turnlog/internal/descriptors"
 	"github.com/turnlog/turnlog/internal/histogram"
 	"github.com/turnlog/turnlog/internal/server/redis"
+	"github.com/turnlog/turnlog/internal/trace"
 	"github.com/turnlog/turnlog/raftstore"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -74,6 +75,13 @@ func certificateMetrics(out sink, s secrets) {
 			out <- prometheus.MustNewConstMetric(expiry, prometheus.GaugeValue, unixSeconds(store.Expires()), to)
 		}
 	}
+}
+
+func traceMetrics(out sink, s trace.Stats) {
+	out.counter("trace_spans_exported_total", "Spans that the collector of traces took.", float64(s.Exported))
+	out.counter("trace_spans_dropped_total", "Spans dropped because too many waited for the collector.",
+		float64(s.Dropped))
+	out.counter("trace_spans_failed_total", "Spans that the collector did not take.", float64(s.Failed))
 }
 
 func nodeMetrics(out sink, s raftstore.Stats) {

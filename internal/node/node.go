@@ -15,6 +15,7 @@ import (
 	"github.com/turnlog/turnlog/internal/server/httpapi"
 	"github.com/turnlog/turnlog/internal/server/redis"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/trace"
 	"github.com/turnlog/turnlog/raftstore"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -30,6 +31,8 @@ type Options struct {
 	SegmentBytes, LogCache int64
 	// ProcessMetrics adds what Go's runtime and the system count of the process.
 	ProcessMetrics bool
+	// Tracer makes spans of requests; nil: none are made.
+	Tracer *trace.Tracer
 	// Extra are further servers: they run and end with those for clients, and if one fails
 	// the node stops.
 	Extra []func(context.Context) error
@@ -76,7 +79,7 @@ func Open(cfg *config.Config, o Options) (_ *Node, err error) {
 	if err := n.descriptors.Check(); err != nil {
 		return nil, err
 	}
-	if err := n.openServers(cfg, o.Version); err != nil {
+	if err := n.openServers(cfg, o); err != nil {
 		return nil, err
 	}
 	if o.ProcessMetrics {
@@ -160,7 +163,7 @@ func (n *Node) countDescriptors(limit int) error {
 	return n.descriptors.Check()
 }
 
-func (n *Node) openServers(cfg *config.Config, version string) error {
+func (n *Node) openServers(cfg *config.Config, o Options) error {
 	idPaths, err := cfg.IDPaths()
 	if err != nil {
 		return err
@@ -168,20 +171,25 @@ func (n *Node) openServers(cfg *config.Config, version string) error {
 	pool := n.descriptors.Pool()
 	n.redis = redis.New(redis.Config{Listener: n.secrets.listener(n.respL), Local: n.local, Users: n.secrets.users,
 		Engine: redisEngine{n.store, n.store.Casts()}, Logger: n.log, SlowRequest: cfg.Logging.SlowRequest,
-		Version: version, NodeID: cfg.NodeID, IDPaths: idPaths, Descriptors: pool})
+		Tracer: o.Tracer, Version: o.Version, NodeID: cfg.NodeID, IDPaths: idPaths, Descriptors: pool})
 	pool.Yields(n.redis.GiveWay)
 	if n.httpL != nil {
-		if err := n.openHTTP(cfg, version); err != nil {
+		if err := n.openHTTP(cfg, o); err != nil {
 			return err
 		}
 	}
-	return registerMetrics(n.registry, n.store, n.redis, n.descriptors, n.secrets, version)
+	if o.Tracer != nil {
+		if err := n.registry.Register(collector(func(out sink) { traceMetrics(out, o.Tracer.Stats()) })); err != nil {
+			return err
+		}
+	}
+	return registerMetrics(n.registry, n.store, n.redis, n.descriptors, n.secrets, o.Version)
 }
 
-func (n *Node) openHTTP(cfg *config.Config, version string) (err error) {
+func (n *Node) openHTTP(cfg *config.Config, o Options) (err error) {
 	pool := n.descriptors.Pool()
 	c := n.httpConfig(cfg)
-	c.Registry, c.Version, c.Descriptors = n.registry, version, pool
+	c.Registry, c.Version, c.Tracer, c.Descriptors = n.registry, o.Version, o.Tracer, pool
 	if n.http, err = httpapi.New(c); err != nil {
 		return err
 	}

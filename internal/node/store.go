@@ -53,7 +53,7 @@ func (n *Node) openStore(cfg *config.Config, o Options) error {
 			SnapshotRate: cmp.Or(int64(cfg.SnapshotRate), -1), SegmentBytes: o.SegmentBytes,
 			LogCache: o.LogCache},
 		State:  stateBudget(int(cfg.MemoryBudget)),
-		Logger: n.log,
+		Logger: n.log, Tracer: o.Tracer,
 	})
 	return err
 }

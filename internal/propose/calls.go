@@ -37,7 +37,8 @@ type Calls struct {
 	// resolved is when the last call was resolved by an outcome.
 	resolved time.Time
 
-	stats CallStats
+	stats   CallStats
+	tracing *Tracing // nil: calls are not traced
 }
 
 // CallStats counts calls: all of them; those rejected because too many were in flight; attempts
@@ -51,6 +52,9 @@ type CallStats struct {
 func NewCalls(bounds Bounds, origin uint64, now func() time.Time, waiting func()) *Calls {
 	return &Calls{bounds: bounds, origin: origin, now: now, waiting: waiting, base: 1, cursor: 1, gen: 1}
 }
+
+// TraceBy has calls traced; it is called before the first Submit.
+func (t *Calls) TraceBy(tracing *Tracing) { t.tracing = tracing }
 
 // Submit adds a call at the end of the table, unless the table is closed or full: then the call has
 // ended already. op is the encoded operation, weight its fsm.Weight.
@@ -71,6 +75,7 @@ func (t *Calls) Submit(ctx context.Context, op []byte, weight int) *Call {
 	}
 	c.number = t.base + uint64(len(t.queue))
 	t.queue = append(t.queue, c)
+	t.tracing.submitted(ctx, tag{t.origin, c.number})
 	t.bytes += len(op)
 	t.open++
 	t.waiting()
@@ -103,6 +108,9 @@ func (t *Calls) endLocked(c *Call, r *turn.Result, err *turn.Error) {
 		case turn.Unavailable:
 			t.stats.Unavailable++
 		}
+	}
+	if c.number != 0 {
+		t.tracing.ended(tag{t.origin, c.number}, r, err)
 	}
 	close(c.done)
 	if c.number == 0 {

@@ -28,6 +28,7 @@ type Forwarded struct {
 	Origin, Session uint64 // of the sender's calls; rises with each session
 	Place           uint64 // of the batch in its session, from 0
 	Commands        []codec.Command
+	Traces          []Announced // of those that are traced; the receiver hears of them beforehand, if it knows of traces
 }
 
 // Forwarder sends this node's calls to the leader as long as that is another
@@ -143,7 +144,8 @@ func (s *outSession) ended() bool {
 }
 
 func (s *outSession) send(b *callBatch) {
-	out := Forwarded{Origin: s.calls.origin, Session: s.id, Place: s.place, Commands: b.commands}
+	out := Forwarded{Origin: s.calls.origin, Session: s.id, Place: s.place, Commands: b.commands,
+		Traces: s.calls.tracing.forwarded(b.commands, s.leader)}
 	s.place++
 	s.batches.Add(1)
 	s.sent.Add(uint64(len(b.calls)))

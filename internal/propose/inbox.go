@@ -40,6 +40,9 @@ func NewInbox(p *Proposer, vet func([]codec.Command) (Vetted, *Failure)) *Inbox 
 // Take queues a batch of a node for the Proposer; size is that of its message. It does not block,
 // and neither must answer, which is called once, by any goroutine.
 func (in *Inbox) Take(node string, f Forwarded, size int, answer func([]fsm.Outcome, *Failure)) {
+	if in.proposer != nil {
+		answer = in.proposer.calls.tracing.traces(f, answer)
+	}
 	if !in.due(node, f) {
 		answer(nil, outOfTurn())
 		return

@@ -186,6 +186,7 @@ func (p *Proposer) propose(t *Term, out *entryBatch) {
 	p.proposed.entries.Add(1)
 	p.proposed.commands.Add(uint64(len(out.commands)))
 	p.proposed.bytes.Add(uint64(len(entry)))
+	p.calls.tracing.proposed(out.commands)
 	outcome := t.log.Propose(t.Number, entry)
 	go func() { // ends when the log tells the outcome, or is lost with it at a shutdown
 		outs, f := outcome()

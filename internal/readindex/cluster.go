@@ -3,6 +3,7 @@ package readindex
 import (
 	"context"
 
+	"github.com/turnlog/turnlog/internal/trace"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -45,8 +46,9 @@ type Peers interface {
 	Confirm(id string, question []byte, answered func(answer []byte, err error))
 	// ReadIndex returns a read index of the leader's: see Reader.LeaderIndex.
 	ReadIndex(ctx context.Context, leader string) (uint64, error)
-	// Query has the leader answer a query: see Reader.Answer. again: that node cannot, another may.
-	Query(ctx context.Context, leader string, encoded []byte) (r turn.Result, again bool, err error)
+	// Query has the leader answer a query, as a part of a span, if that is one: see Reader.Answer. again: that node
+	// cannot, another may.
+	Query(ctx context.Context, leader string, of trace.Context, encoded []byte) (r turn.Result, again bool, err error)
 	// QueryMember has a member answer a query of the leader's: see Reader.AnswerMember. answered is
 	// false if it cannot tell, as one of an older version.
 	QueryMember(ctx context.Context, id string, encoded []byte) (r turn.Result, answered bool, err error)

@@ -42,7 +42,7 @@ const catchUpTime = time.Millisecond
 // caughtUp reports whether this node, which does not lead, has applied every entry
 // that was committed before the call.
 func (r *Reader) caughtUp(ctx context.Context) bool {
-	index, ok := r.follower.Index(ctx)
+	index, ok := r.traced(ctx, r.follower.Index)
 	if !ok {
 		return false
 	}
@@ -51,5 +51,5 @@ func (r *Reader) caughtUp(ctx context.Context) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
-	return r.state.WaitApplied(ctx, index) == nil
+	return r.waitApplied(ctx, index) == nil
 }

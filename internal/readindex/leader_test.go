@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/trace"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -68,7 +69,7 @@ func (v *voters) ReadIndex(context.Context, string) (uint64, error) {
 	return 0, errors.New("no other node leads")
 }
 
-func (v *voters) Query(context.Context, string, []byte) (turn.Result, bool, error) {
+func (v *voters) Query(context.Context, string, trace.Context, []byte) (turn.Result, bool, error) {
 	return turn.Result{}, false, errors.New("no other node leads")
 }
 

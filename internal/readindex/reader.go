@@ -12,6 +12,7 @@ import (
 	"github.com/turnlog/turnlog/internal/answers"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/signal"
+	"github.com/turnlog/turnlog/internal/trace"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -28,6 +29,7 @@ type Reader struct {
 	leader   *leaderIndexes
 	follower *followerIndexes
 
+	tracer    *trace.Tracer // nil: nothing is traced
 	fresh     freshness
 	forwarded atomic.Uint64
 }
@@ -40,12 +42,13 @@ type Config struct {
 	State      State
 	LeaderWait time.Duration // how long a query waits for a leader
 	RoundLimit time.Duration // of one attempt to get a read index
+	Tracer     *trace.Tracer // nil: nothing is traced
 }
 
 // New returns a Reader, which gets no read indexes until Lead and Follow run.
 func New(c Config) *Reader {
 	return &Reader{
-		self: c.Self, cluster: c.Cluster, peers: c.Peers, state: c.State, wait: c.LeaderWait,
+		self: c.Self, cluster: c.Cluster, peers: c.Peers, state: c.State, wait: c.LeaderWait, tracer: c.Tracer,
 		leader:   newLeaderIndexes(c.Cluster, c.Peers, c.RoundLimit),
 		follower: newFollowerIndexes(c.Self, c.Cluster, c.Peers, c.RoundLimit),
 	}
@@ -183,7 +186,7 @@ func (r *Reader) linearizable(d *deadline, q turn.Query) (turn.Result, error) {
 			pause = 0 // only a change helps
 		case r.self:
 			// A round ends by itself.
-			if index, ok := r.leader.Index(d.Context); ok {
+			if index, ok := r.traced(d.Context, r.leader.Index); ok {
 				res, elsewhere, err := r.answerAt(d, index, q)
 				if !elsewhere || r.sound() && !errors.Is(err, fsm.ErrHalted) {
 					return res, err // also if the state counts more than there is: no node is known to differ
@@ -231,7 +234,7 @@ func (r *Reader) sound() bool {
 // answerAt is answer once this node has applied the entry index.
 func (r *Reader) answerAt(d *deadline, index uint64, q turn.Query) (res turn.Result, elsewhere bool, err error) {
 	if applied, _ := r.state.Applied(); applied < index {
-		if err := r.state.WaitApplied(d.limited(), index); err != nil {
+		if err := r.waitApplied(d.limited(), index); err != nil {
 			return res, errors.Is(err, fsm.ErrHalted) && !r.cluster.Alone(), err
 		}
 	}
@@ -241,12 +244,11 @@ func (r *Reader) answerAt(d *deadline, index uint64, q turn.Query) (res turn.Res
 // forward has the leader answer an encoded query. again: that node cannot, another may.
 func (r *Reader) forward(ctx context.Context, q turn.Query, leader string, encoded []byte) (
 	res turn.Result, again bool, err error) {
-	r.forwarded.Add(1)
 	res, err = answers.Make(ctx, q, func(asked turn.Query) (res turn.Result, err error) {
 		if asked != q {
 			return r.state.Query(asked)
 		}
-		res, again, err = r.peers.Query(ctx, leader, encoded)
+		res, again, err = r.ask(ctx, leader, encoded)
 		return res, err
 	})
 	return res, again, err
@@ -255,11 +257,11 @@ func (r *Reader) forward(ctx context.Context, q turn.Query, leader string, encod
 // Answer answers another node's query, if this node leads. The error is ErrNotLeader, a *turn.Error
 // that answers the query, or one of another type if this node cannot tell.
 func (r *Reader) Answer(ctx context.Context, q turn.Query) (turn.Result, error) {
-	index, ok := r.leader.Index(ctx)
+	index, ok := r.traced(ctx, r.leader.Index)
 	if !ok {
 		return turn.Result{}, ErrNotLeader
 	}
-	err := r.state.WaitApplied(ctx, index)
+	err := r.waitApplied(ctx, index)
 	if err != nil && !errors.Is(err, fsm.ErrHalted) {
 		return turn.Result{}, fmt.Errorf("readindex: wait for log entry %d: %w", index, err)
 	}
@@ -286,7 +288,7 @@ func (r *Reader) AnswerMember(ctx context.Context, q turn.Query) (turn.Result, e
 	if !ok {
 		return turn.Result{}, ErrNotLeader
 	}
-	if err := r.state.WaitApplied(ctx, index); err != nil {
+	if err := r.waitApplied(ctx, index); err != nil {
 		return turn.Result{}, fmt.Errorf("readindex: wait for log entry %d: %w", index, err)
 	}
 	res, err := r.state.Query(q)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/trace"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -35,7 +36,7 @@ func (f *follower) ReadIndex(_ context.Context, leader string) (uint64, error) {
 	return f.index, nil
 }
 
-func (f *follower) Query(context.Context, string, []byte) (turn.Result, bool, error) {
+func (f *follower) Query(context.Context, string, trace.Context, []byte) (turn.Result, bool, error) {
 	return turn.Result{Index: 1000}, false, f.fails
 }
 

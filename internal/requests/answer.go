@@ -14,6 +14,9 @@ const (
 	kindForward peer.Kind = peer.Ordered | 1 // a batch of commands for the leader
 	kindConfirm peer.Kind = peer.Ordered | 2 // is there a newer term? (see package readindex)
 	kindCast    peer.Kind = peer.Ordered | 3 // a message beside the log (see package broadcast)
+	// kindTraces are the traces that the next batch of commands is part of. Nodes of older versions reject it, and lose
+	// nothing by that.
+	kindTraces peer.Kind = peer.Ordered | 4
 
 	kindQuery   peer.Kind = 1 // a linearizable query for the leader
 	kindIndex   peer.Kind = 2 // a read index from the leader
@@ -22,6 +25,9 @@ const (
 	kindSeen    peer.Kind = 5 // how far the asker is; what was seen of it before
 	// kindMemberQuery is a linearizable query for a member, of what is damaged on the leader.
 	kindMemberQuery peer.Kind = 6
+	// kindTracedQuery is a kindQuery as a part of a trace, which nodes of older versions reject: a trace.Context comes
+	// before the query.
+	kindTracedQuery peer.Kind = 7
 )
 
 // An answer starts with a byte that tells what became of the request; if it failed,

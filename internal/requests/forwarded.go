@@ -14,6 +14,9 @@ import (
 // Forward sends a batch to a node, behind those that were sent to it before, and does not block. answered is called
 // once: with the outcomes, or with why there are none.
 func (c Client) Forward(to string, b propose.Forwarded, answered func([]fsm.Outcome, *propose.Failure)) {
+	if len(b.Traces) > 0 {
+		c.Net.Send(to, kindTraces, appendTraces(b), func([]byte, error) {})
+	}
 	c.Net.Send(to, kindForward, appendForwarded(b), func(answer []byte, err error) {
 		answered(forwardedOutcomes(answer, err))
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/internal/readindex"
+	"github.com/turnlog/turnlog/internal/trace"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -35,9 +36,10 @@ func (c Client) ReadIndex(ctx context.Context, leader string) (uint64, error) {
 	return binary.LittleEndian.Uint64(content), nil
 }
 
-// Query has the leader answer a query; again: that node cannot, another may.
-func (c Client) Query(ctx context.Context, leader string, q []byte) (r turn.Result, again bool, err error) {
-	answer, err := c.Net.Call(ctx, leader, kindQuery, q)
+// Query has the leader answer a query, as a part of a span, if that is one; again: that node cannot, another may.
+func (c Client) Query(ctx context.Context, leader string, of trace.Context, q []byte) (r turn.Result, again bool,
+	err error) {
+	answer, err := c.callQuery(ctx, leader, of, q)
 	switch {
 	case errors.Is(err, peer.ErrOverloaded):
 		return r, false, turn.Errorf(turn.Overloaded, "too many queries are in flight between this node and the leader")
@@ -57,6 +59,18 @@ func (c Client) Query(ctx context.Context, leader string, q []byte) (r turn.Resu
 	}
 	r, err = codec.DecodeResult(content)
 	return r, false, err
+}
+
+// callQuery sends a query. A leader of an older version, which knows nothing of traces, gets it without one.
+func (c Client) callQuery(ctx context.Context, leader string, of trace.Context, q []byte) ([]byte, error) {
+	if of.Valid() {
+		traced := append(of.Append(make([]byte, 0, trace.EncodedLen+len(q))), q...)
+		answer, err := c.Net.Call(ctx, leader, kindTracedQuery, traced)
+		if !errors.As(err, new(*peer.RemoteError)) {
+			return answer, err
+		}
+	}
+	return c.Net.Call(ctx, leader, kindQuery, q)
 }
 
 // QueryMember has a member answer a query of the leader's; answered is false if it cannot tell.
@@ -99,6 +113,17 @@ func answerQuery(ctx context.Context, payload []byte,
 		return nil, err
 	}
 	return append([]byte{answerOK}, b...), nil
+}
+
+// answerTraced answers a query that is part of a trace, and records what that takes if this node traces.
+func (s *Server) answerTraced(ctx context.Context, from string, payload []byte) ([]byte, error) {
+	if len(payload) < trace.EncodedLen {
+		return nil, errShort
+	}
+	span := s.Tracer.Begin(trace.Decode(payload), trace.Server, "turnlog.forwarded")
+	defer span.End()
+	span.Set(trace.Text("turnlog.from", from))
+	return answerQuery(trace.With(ctx, span), payload[trace.EncodedLen:], s.Reads.Answer)
 }
 
 func (s *Server) answerIndex(ctx context.Context) ([]byte, error) {

@@ -8,9 +8,10 @@ import (
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/internal/readindex"
+	"github.com/turnlog/turnlog/internal/trace"
 )
 
-// Server answers other nodes. All fields are required; what they hold may be used by any goroutine.
+// Server answers other nodes. All fields but the last two are required; what they hold may be used by any goroutine.
 type Server struct {
 	Reads *readindex.Reader
 	Inbox *propose.Inbox
@@ -27,6 +28,9 @@ type Server struct {
 	// Seen answers a question of package rollback, once Running.
 	Seen    func(from peer.Facts, question []byte) ([]byte, error)
 	Running func() bool
+	// Tracer and Traces record what other nodes' queries and operations take; nil: nothing does.
+	Tracer *trace.Tracer
+	Traces *propose.Tracing
 }
 
 // Serve answers requests of other nodes.
@@ -34,6 +38,8 @@ func (s *Server) Serve(ctx context.Context, r peer.Request) ([]byte, error) {
 	switch r.Kind {
 	case kindQuery:
 		return answerQuery(ctx, r.Payload, s.Reads.Answer)
+	case kindTracedQuery:
+		return s.answerTraced(ctx, r.From.NodeID, r.Payload)
 	case kindIndex:
 		return s.answerIndex(ctx)
 	case kindStatus:
@@ -54,6 +60,8 @@ func (s *Server) Ordered(r peer.Request, reply func([]byte, error)) {
 	switch r.Kind {
 	case kindForward:
 		s.takeForwarded(r, reply)
+	case kindTraces:
+		reply([]byte{answerOK}, s.takeTraces(r))
 	case kindConfirm:
 		if err := s.Promises(); err != nil {
 			reply(nil, err)

@@ -93,6 +93,12 @@ func Register(fs *pflag.FlagSet, c *config.Config) {
 	fs.DurationVar(&c.Logging.SlowRequest, "log-slow-requests", c.Logging.SlowRequest,
 		"log requests that take at least this long, one a second at most, without those that wait by their nature; "+
 			"0: none")
+	fs.StringVar(&c.Traces.Endpoint, "otlp-endpoint", "",
+		"URL of a collector that takes traces by OTLP over HTTP, as http://localhost:4318; /v1/traces is added, and "+
+			"OTEL_EXPORTER_OTLP_HEADERS in the environment has headers for it (default: none, and nothing is traced)")
+	fs.Float64Var(&c.Traces.Ratio, "otlp-sample-ratio", c.Traces.Ratio,
+		"for how many of the requests that are not part of a trace one begins, 0 to 1; with a trace, its client says "+
+			"whether it is sampled")
 	fs.StringVar(&c.PprofAddr, "pprof-addr", "",
 		"loopback address for profiles of the process, under /debug/pprof/; port 0 picks a free one, which the log "+
 			"shows (default: none)")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/auth"
 	"github.com/turnlog/turnlog/internal/throttle"
+	"github.com/turnlog/turnlog/internal/trace"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -29,6 +30,7 @@ type call struct {
 	held      int64             // bytes of the server's memory
 	admitted  bool              // the request is one that its user may make
 	login     auth.Login
+	span      *trace.Active // nil: the request is not traced
 }
 
 // reply is an answer that writes itself; any other goes through encoding/json.
@@ -59,6 +61,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	t, err := s.router.find(r.Method, r.URL)
 	var answer any
 	if err == nil {
+		c.trace(t)
 		answer, err = c.serve(t)
 	}
 	if !c.admitted {
@@ -73,6 +76,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if status == 0 {
 		status = http.StatusOK
 	}
+	c.endSpan(status, err)
 	took := time.Since(began)
 	s.instruments.observe(pattern, method, status, took)
 	s.noteSlow(c, t, status, took)

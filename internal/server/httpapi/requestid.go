@@ -5,7 +5,8 @@ import (
 	"encoding/hex"
 	"math/rand/v2"
 	"net/http"
-	"strings"
+
+	"github.com/turnlog/turnlog/internal/trace"
 )
 
 // Header names by which a request, and what it is part of, can be found again in logs.
@@ -25,8 +26,8 @@ func requestID(h http.Header) string {
 		return ids[0]
 	}
 	if ids := h[traceHeader]; len(ids) == 1 {
-		if trace := traceID(ids[0]); trace != "" {
-			return trace
+		if parent, ok := trace.Parse(ids[0]); ok {
+			return parent.TraceID()
 		}
 	}
 	var b [16]byte
@@ -42,31 +43,4 @@ func fitRequestID(id string) bool {
 		}
 	}
 	return id != "" && len(id) <= maxRequestID
-}
-
-// traceID returns the trace's id of a traceparent, "" if it is malformed. Versions after 00 may have more at their
-// end.
-func traceID(parent string) string {
-	const length = len("00-") + 32 + len("-") + 16 + len("-01")
-	if len(parent) < length || parent[2] != '-' || parent[35] != '-' || parent[52] != '-' || !lowerHex(parent[:2]) ||
-		!lowerHex(parent[3:35]) || !lowerHex(parent[36:52]) || !lowerHex(parent[53:55]) {
-		return ""
-	}
-	version, rest := parent[:2], parent[length:]
-	if version == "ff" || version == "00" && rest != "" || rest != "" && rest[0] != '-' {
-		return ""
-	}
-	if trace := parent[3:35]; strings.Trim(trace, "0") != "" && strings.Trim(parent[36:52], "0") != "" {
-		return trace
-	}
-	return ""
-}
-
-func lowerHex(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
 }

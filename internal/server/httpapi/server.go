@@ -19,6 +19,7 @@ import (
 	"github.com/turnlog/turnlog/internal/server/admission"
 	"github.com/turnlog/turnlog/internal/server/memory"
 	"github.com/turnlog/turnlog/internal/throttle"
+	"github.com/turnlog/turnlog/internal/trace"
 )
 
 // Config says what a Server needs. The zero value of a field with a default
@@ -32,6 +33,7 @@ type Config struct {
 	Version  string               // of the program, as /livez tells it
 	// SlowRequest is from when on a request is logged that took long; 0: none is.
 	SlowRequest time.Duration
+	Tracer      *trace.Tracer // of requests; nil: none is traced
 
 	Users       *auth.Users // who may do what; nil: anybody may do anything
 	OpenMetrics bool        // /metrics is for everybody, not only for users

@@ -9,6 +9,7 @@ import (
 	"github.com/turnlog/turnlog/internal/auth"
 	"github.com/turnlog/turnlog/internal/descriptors"
 	"github.com/turnlog/turnlog/internal/server/redis/idpath"
+	"github.com/turnlog/turnlog/internal/trace"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -25,6 +26,7 @@ type Config struct {
 	Now    func() time.Time // time.Now
 	// SlowRequest is from when on a request is logged that took long; 0: none is.
 	SlowRequest time.Duration
+	Tracer      *trace.Tracer // of requests; nil: none is traced
 
 	// Users are those who may connect, and what they may do; nil: anybody may do
 	// anything.

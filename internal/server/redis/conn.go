@@ -1,6 +1,8 @@
 package redis
 
 import (
+	"context"
+
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/admission"
 	"github.com/turnlog/turnlog/internal/server/redis/blocked"
@@ -11,6 +13,7 @@ import (
 	"github.com/turnlog/turnlog/internal/server/redis/requestmemory"
 	"github.com/turnlog/turnlog/internal/server/redis/transaction"
 	"github.com/turnlog/turnlog/internal/server/redis/wire"
+	"github.com/turnlog/turnlog/internal/trace"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -29,6 +32,8 @@ type conn struct {
 	namespace string
 	proto     int // version of the protocol, as of the last request
 	silence   silence
+	parent    trace.Context   // of the next request, as TURN.TRACE said; none: it is part of no trace
+	asking    context.Context // of what is asked of the engine for the request at hand
 	tx        transaction.State
 	subs      pubsub.Subscriber
 	tails     tails

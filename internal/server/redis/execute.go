@@ -9,6 +9,7 @@ import (
 	"github.com/turnlog/turnlog/internal/server/redis/inflight"
 	"github.com/turnlog/turnlog/internal/server/redis/replies"
 	"github.com/turnlog/turnlog/internal/throttle"
+	"github.com/turnlog/turnlog/internal/trace"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -16,6 +17,9 @@ import (
 // command. It reports whether another request may follow.
 func (c *conn) execute(cmd *command.Command, a command.Action, bytes int) (more bool) {
 	call := c.begin(cmd, a)
+	if c.srv.cfg.Tracer != nil {
+		c.trace(&call, a)
+	}
 	more = true
 	var s started
 	switch a := a.(type) {
@@ -72,6 +76,7 @@ type call struct {
 	user      string
 	key       turn.Key // the first that it concerns; empty if it concerns none
 	pipelined inflight.Pipelined
+	span      *trace.Active // nil: it is not traced
 }
 
 // begin notes that an action is about to be performed.
@@ -85,6 +90,7 @@ func (c *conn) begin(cmd *command.Command, a command.Action) call {
 // answer writes the reply to the request.
 func (b *call) answer(w *resp.Writer, r command.Reply, err error) {
 	b.count(err != nil)
+	b.endSpan(err)
 	switch {
 	case b.mute || errors.Is(err, command.ErrLeft):
 	case err != nil:

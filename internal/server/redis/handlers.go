@@ -29,7 +29,7 @@ func connHandlers() map[string]connHandler {
 		"subscribe": subscribe(pubsub.Channels()), "unsubscribe": unsubscribe(pubsub.Channels()),
 		"psubscribe": subscribe(pubsub.Patterns()), "punsubscribe": unsubscribe(pubsub.Patterns()),
 		"pubsub|channels": pubsubChannels, "pubsub|numsub": pubsubNumSub, "pubsub|numpat": pubsubNumPat,
-		"turn.untail": turnUntail,
+		"turn.untail": turnUntail, "turn.trace": turnTrace,
 	}
 }
 

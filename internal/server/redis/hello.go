@@ -5,6 +5,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/trace"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -172,6 +173,7 @@ func reset(c *conn, _ [][]byte) command.Action {
 	c.client.SetName("")
 	c.enter(turn.DefaultNamespace)
 	c.silence = silence{}
+	c.parent = trace.Context{}
 	c.tx.Forget()
 	c.logOut()
 	return command.Status("RESET")

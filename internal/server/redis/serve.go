@@ -19,7 +19,7 @@ import (
 // newConn returns a connection of one of those users, or of a client that needs to be none: nil.
 func (s *Server) newConn(nc net.Conn, users *auth.Users, place *admission.Place) *conn {
 	now := s.cfg.Now()
-	c := &conn{srv: s, place: place, namespace: turn.DefaultNamespace, proto: 2}
+	c := &conn{srv: s, place: place, namespace: turn.DefaultNamespace, proto: 2, asking: s.work}
 	c.who.all = users
 	c.order.Limit(maxReads)
 	c.memory = s.openAccount(nc, users)

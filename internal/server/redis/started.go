@@ -47,7 +47,7 @@ func (c *conn) write(a *command.Write) started {
 	for _, k := range a.Keys {
 		c.await(c.order.BeforeWrite(k))
 	}
-	p := c.srv.engine.Submit(c.srv.work, a.Op)
+	p := c.srv.engine.Submit(c.asking, a.Op)
 	for _, k := range a.Keys {
 		c.order.NoteWritten(k, p)
 	}
@@ -107,7 +107,7 @@ func (c *conn) writeNow(a *command.Write) started {
 	if err != nil {
 		return known(nil, err).charged(held)
 	}
-	p := c.srv.engine.Submit(c.srv.work, a.Op)
+	p := c.srv.engine.Submit(c.asking, a.Op)
 	r, err := p.Wait()
 	c.order.NoteIndex(r.Index)
 	c.order.Doubts.Note(p)
@@ -117,7 +117,7 @@ func (c *conn) writeNow(a *command.Write) started {
 }
 
 func (c *conn) readNow(a *command.Read) started {
-	ctx, held := c.srv.work, c.holds(a)
+	ctx, held := c.asking, c.holds(a)
 	if held != nil {
 		ctx = held.in(ctx)
 	}
@@ -128,7 +128,7 @@ func (c *conn) readNow(a *command.Read) started {
 
 func (c *conn) workNow(a *command.Work) started {
 	held := c.charge(asksOneByOne)
-	r, err := a.Run(held.in(c.srv.work))
+	r, err := a.Run(held.in(c.asking))
 	c.pacing.Served()
 	return known(r, err).charged(held)
 }
@@ -203,6 +203,7 @@ func (c *conn) launch(t launched) started {
 	if t.held != nil {
 		t.Run = inCharge(t.held, t.Run)
 	}
+	asking := c.asking
 	go func() {
 		if t.ended != nil {
 			defer t.ended()
@@ -211,7 +212,7 @@ func (c *conn) launch(t launched) started {
 		if t.ending != nil {
 			defer t.ending()
 		}
-		r, err = read.Perform(c.srv.work, c.srv.engine, &t.Task, &c.order.Doubts)
+		r, err = read.Perform(asking, c.srv.engine, &t.Task, &c.order.Doubts)
 	}()
 	outcome := func() (command.Reply, error) {
 		<-read.Done

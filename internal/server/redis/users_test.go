@@ -186,6 +186,7 @@ var requests = map[string]string{
 	"turn.expire": "TURN.EXPIRE theirs:list PX 5", "turn.list": "TURN.LIST", "turn.erase": "TURN.ERASE PREFIX theirs:",
 	"turn.tx": "TURN.TX STEP 3 TURN.RENAME mine:1 theirs:new",
 	"turn.ns": "TURN.NS 0", "turn.cluster": "TURN.CLUSTER",
+	"turn.trace": "TURN.TRACE 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 }
 
 // seed makes a key of each type, and no other.

@@ -14,6 +14,7 @@ import (
 	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
 	"github.com/turnlog/turnlog/internal/config"
 	"github.com/turnlog/turnlog/internal/descriptors"
+	"github.com/turnlog/turnlog/internal/trace"
 
 	nodes "github.com/turnlog/turnlog/internal/node"
 )
@@ -28,7 +29,12 @@ func serve(a *cli.App, ctx context.Context, cfg *config.Config) error {
 	}
 	reloads, stop := catchReloads()
 	defer stop()
-	n, err := openNode(cfg, log, a.Version)
+	tracer, stopTracing, err := startTracing(a, cfg, log)
+	if err != nil {
+		return fmt.Errorf("the node cannot start: %w", err)
+	}
+	defer stopTracing()
+	n, err := openNode(cfg, log, a.Version, tracer)
 	if err != nil {
 		return fmt.Errorf("the node cannot start: %w", err)
 	}
@@ -54,12 +60,13 @@ func newLogger(w io.Writer, cfg *config.Config) (*slog.Logger, error) {
 }
 
 // openNode opens the node, and sets what holds for the whole process.
-func openNode(cfg *config.Config, log *slog.Logger, version string) (_ *nodes.Node, err error) {
+func openNode(cfg *config.Config, log *slog.Logger, version string, tracer *trace.Tracer) (_ *nodes.Node, err error) {
 	limit, err := descriptors.Limit()
 	if err != nil {
 		return nil, err
 	}
-	o := nodes.Options{Version: version, Logger: log, Descriptors: limit, ProcessMetrics: true}
+	o := nodes.Options{Version: version, Logger: log, Descriptors: limit, ProcessMetrics: true,
+		Tracer: tracer}
 	if cfg.PprofAddr != "" {
 		var l net.Listener
 		if l, err = net.Listen("tcp", cfg.PprofAddr); err != nil {

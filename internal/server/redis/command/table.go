@@ -199,6 +199,10 @@ func turnCommands() []Command {
 	untail := row("untail", -1, "readonly fast", "[key ...]",
 		"End TURN.TAIL … PUSH of the keys, or of all; return how many there were.", keySpec{1, -1, 1}, nil)
 	untail.Conn, untail.Stateful = true, true
+	trace := row("trace", 2, always, "traceparent",
+		"Make the next request, or transaction, part of a trace, by a traceparent of the W3C's Trace Context.",
+		keySpec{}, nil)
+	trace.Conn, trace.Stateful, trace.Scope = true, true, ScopeServer
 	tx := row("tx", -4, "write denyoom movablekeys",
 		"[ID id] [IF key REVISION n | SEQ n | EXISTS | ABSENT ...] STEP words command [arg ...] [STEP ...]",
 		"Several changes of several keys, all or none: TURN.APPEND, META, TRIM, CLEAR, DELETE, EXPIRE, POP, EDIT, "+
@@ -242,7 +246,7 @@ func turnCommands() []Command {
 			"Set or remove a deadline. SLIDE: each append renews it.", one, turnExpire),
 		row("retain", -3, "write denyoom", "key MESSAGES n | TURNS n | ALL [EXPECT rev]",
 			"Have a session keep only its last messages, or turns, from here on, or all.", one, turnRetain),
-		tx, list, erase, ns, cluster,
+		tx, list, erase, ns, trace, cluster,
 	}
 }
 
