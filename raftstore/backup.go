@@ -53,7 +53,7 @@ func roomToGrow(left, least int64) error {
 		return nil
 	}
 	return unavailable("the state file of this node can grow by %d MiB while it is read, which is too little for a "+
-		"backup: take it of another node, or replace this one, whose successor writes another file", left>>20)
+		"backup: take it of another node, or restart this one, which makes room for twice the file", left>>20)
 }
 
 // backupStream is a stream of a dump that ends, whether it is read or not, when the state is replaced: the end of the

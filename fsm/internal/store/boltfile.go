@@ -19,31 +19,51 @@ import (
 // The store is a bbolt file. LAYOUT.md describes its buckets.
 const storeName = "state.db"
 
-// mapSize is the address space that the store's file is mapped into at once.
+// leastMap is the least address space that the store's file is mapped into at once.
 // bbolt must stop all readers to map a file again when it outgrows its map; that
 // would let a long dump hold up a flush.
-const mapSize = 64 << 30
+const leastMap = 64 << 30
+
+// mapFor returns the address space for a file of a size, which can grow by as much again at least.
+func mapFor(size int64) int64 {
+	space := int64(leastMap)
+	for space < 2*size {
+		space *= 2
+	}
+	return space
+}
 
 // openFileOf opens the file of a store to be read beside it.
 func openFileOf(db *bbolt.DB) (*os.File, error) {
 	return descriptors.Open(func() (*os.File, error) { return os.Open(db.Path()) })
 }
 
-// openBolt opens the bbolt file of a store, creating it if it is not there.
-func openBolt(disk Disk, dir string) (*bbolt.DB, error) {
+// openBolt opens the bbolt file of a store, creating it if it is not there. It returns into how much space that is mapped.
+func openBolt(disk Disk, dir string) (*bbolt.DB, int64, error) {
 	path := filepath.Join(dir, storeName)
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
 		if err := createStore(disk, path); err != nil {
-			return nil, fmt.Errorf("create %s: %w", path, err)
+			return nil, 0, fmt.Errorf("create %s: %w", path, err)
 		}
+		info, err = os.Stat(path)
 	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("open %s: %w", path, err)
+	}
+	space := mapFor(info.Size())
+	db, err := openMapped(disk, path, space)
+	return db, space, err
+}
+
+func openMapped(disk Disk, path string, space int64) (*bbolt.DB, error) {
 	others, err := storeFile(path).Check()
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	db, err := disk.OpenDB(path, &bbolt.Options{
 		Timeout:         time.Second,
-		InitialMmapSize: mapSize,
+		InitialMmapSize: int(space),
 		FreelistType:    bbolt.FreelistMapType,
 	})
 	if errors.Is(err, os.ErrDeadlineExceeded) || (err != nil && err.Error() == "timeout") {

@@ -13,7 +13,7 @@ import (
 
 // A finder finds the last key ≤ another in a transaction that has emptied pages.
 func TestSeekLastAmongEmptiedPages(t *testing.T) {
-	db, err := openBolt(OSDisk{}, t.TempDir())
+	db, _, err := openBolt(OSDisk{}, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

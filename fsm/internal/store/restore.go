@@ -48,7 +48,7 @@ func (s *Store) Reopen() (old io.Closer, err error) {
 	if err := s.Disk.SyncDir(s.Dir); err != nil {
 		return nil, err
 	}
-	db, err := openBolt(s.Disk, s.Dir)
+	db, mapped, err := openBolt(s.Disk, s.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +59,7 @@ func (s *Store) Reopen() (old io.Closer, err error) {
 	old = s.current()
 	s.db, s.stuck = db, false
 	s.dbFile.Store(file)
+	s.mapped.Store(mapped)
 	s.committed.Store(0)
 	return old, nil
 }
@@ -68,7 +69,7 @@ func (s *Store) buildAt(path string, r io.Reader) (made Built, err error) {
 		return made, err
 	}
 	db, err := s.Disk.OpenDB(path,
-		&bbolt.Options{NoSync: true, InitialMmapSize: mapSize, FreelistType: bbolt.FreelistMapType})
+		&bbolt.Options{NoSync: true, InitialMmapSize: leastMap, FreelistType: bbolt.FreelistMapType})
 	if err != nil {
 		return made, err
 	}

@@ -35,6 +35,7 @@ type Store struct {
 	Options
 	db        *bbolt.DB               // replaced by reopen
 	dbFile    atomic.Pointer[os.File] // the file of db, to ask for its size
+	mapped    atomic.Int64            // the space that it was mapped into when it was opened
 	files     *blockfile.Set
 	cache     *blockcache.Cache
 	known     knownPairs
@@ -51,7 +52,8 @@ type Store struct {
 func Open(o Options) (*Store, error) {
 	s := &Store{Options: o, cache: blockcache.New(o.CacheBytes)}
 	var err error
-	if s.db, err = openBolt(o.Disk, o.Dir); err != nil {
+	var mapped int64
+	if s.db, mapped, err = openBolt(o.Disk, o.Dir); err != nil {
 		return nil, err
 	}
 	file, err := openFileOf(s.db)
@@ -59,6 +61,7 @@ func Open(o Options) (*Store, error) {
 		return nil, errors.Join(err, s.db.Close())
 	}
 	s.dbFile.Store(file)
+	s.mapped.Store(mapped)
 	if err := s.openFiles(); err != nil {
 		_ = s.current().Close()
 		return nil, err
@@ -151,7 +154,7 @@ func (s *Store) MapLeft() int64 {
 	if err != nil {
 		return 0 // it is not known
 	}
-	return mapSize - info.Size()
+	return s.mapped.Load() - info.Size()
 }
 
 // OpenFiles returns how many block files are open.
