@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// Private reports whether nobody but this process's user, and root, may read or write a file that others must not know.
+// Private reports whether only this process's user, and root, may read or write a file that others must not know.
 // The group of the process may read what root made for it: so Kubernetes mounts a secret for a pod, and so does a
 // package that gives a service its files.
 func Private(info fs.FileInfo) bool {

@@ -27,7 +27,7 @@ func TestForGroup(t *testing.T) {
 	}
 }
 
-// Whoever owns a file: others read and write none, and a group writes none.
+// A file that others can read or write, or a group can write, is not private, whichever user owns it.
 func TestPrivate(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
