@@ -56,6 +56,7 @@ func TestDebianPackage(t *testing.T) {
 	t.Run("Node", func(t *testing.T) { m.t = t; m.node() })
 	t.Run("Backup", func(t *testing.T) { m.t = t; m.backup() })
 	t.Run("Upgrade", func(t *testing.T) { m.t = t; m.upgrade(dir) })
+	t.Run("Reinstall", func(t *testing.T) { m.t = t; m.reinstall(dir) })
 	t.Run("Remove", func(t *testing.T) { m.t = t; m.remove() })
 }
 
@@ -119,8 +120,13 @@ func (m *machine) node() {
 }
 
 func (m *machine) backup() {
-	m.run("systemctl start turnlog-backup")
+	m.run("systemctl start turnlog-backup") // without Prometheus's node exporter, and now with it
 	m.is("stat -c '%U %a' /var/backups/turnlog/turnlog-*", "turnlog 600")
+	m.run(`install -d -g turnlog -m 2775 /var/lib/prometheus/node-exporter
+		echo 'BACKUP_FLAGS=--metrics-file /var/lib/prometheus/node-exporter/turnlog.prom' >> /etc/turnlog/backup.env
+		systemctl start turnlog-backup`)
+	m.is("stat -c '%U %a' /var/lib/prometheus/node-exporter/turnlog.prom", "turnlog 644")
+	m.is("grep -c '^turnlog_backup_last_success_timestamp_seconds' /var/lib/prometheus/node-exporter/turnlog.prom", "1")
 	m.run("systemctl enable --now turnlog-backup.timer")
 	m.is("systemctl is-active turnlog-backup.timer", "active")
 }
@@ -138,6 +144,23 @@ func (m *machine) upgrade(dir string) {
 	}
 	m.is("tail -n 1 /etc/turnlog/turnlog.yaml", "# ours")
 	m.run("systemctl restart turnlog")
+	m.is("turnlog read chat --timeout 30s 2>/dev/null | grep -c hello", "1")
+}
+
+// reinstall: settings that were changed outlive a downgrade, the package's removal, and another version of its own file.
+func (m *machine) reinstall(dir string) {
+	m.install(dir, "1.0.0")
+	m.is("tail -n 1 /etc/turnlog/turnlog.yaml", "# ours")
+	m.run("dpkg --remove turnlog")
+	m.install(dir, "1.0.1")
+	m.is("tail -n 1 /etc/turnlog/turnlog.yaml", "# ours")
+	m.is("dpkg-query -W -f '${Conffiles}' turnlog | cut -d' ' -f2 | grep .", "/etc/turnlog/turnlog.yaml")
+	m.run("dpkg-deb -R turnlog_1.0.1_*.deb new; echo '# theirs' >> new/etc/turnlog/turnlog.yaml; " +
+		"sed -i 's/^Version:.*/Version: 1.0.2/' new/DEBIAN/control; dpkg-deb -b new new.deb; " +
+		"dpkg -i --force-confold new.deb </dev/null")
+	m.is("tail -n 1 /etc/turnlog/turnlog.yaml", "# ours")
+	m.is("tail -n 1 /etc/turnlog/turnlog.yaml.dpkg-dist", "# theirs")
+	m.run("rm /etc/turnlog/turnlog.yaml.dpkg-dist; systemctl start turnlog")
 	m.is("turnlog read chat --timeout 30s 2>/dev/null | grep -c hello", "1")
 }
 
