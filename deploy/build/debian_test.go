@@ -156,7 +156,7 @@ func (m *machine) reinstall(dir string) {
 	m.is("tail -n 1 /etc/turnlog/turnlog.yaml", "# ours")
 	m.is("dpkg-query -W -f '${Conffiles}' turnlog | cut -d' ' -f2 | grep .", "/etc/turnlog/turnlog.yaml")
 	m.run("dpkg-deb -R turnlog_1.0.1_*.deb new; echo '# theirs' >> new/etc/turnlog/turnlog.yaml; " +
-		"sed -i 's/^Version:.*/Version: 1.0.2/' new/DEBIAN/control; dpkg-deb -b new new.deb; " +
+		"sed -i 's/^Version:.*/Version: 1.0.2/' new/DEBIAN/control; dpkg-deb -Znone -b new new.deb; " +
 		"dpkg -i --force-confold new.deb </dev/null")
 	m.is("tail -n 1 /etc/turnlog/turnlog.yaml", "# ours")
 	m.is("tail -n 1 /etc/turnlog/turnlog.yaml.dpkg-dist", "# theirs")
@@ -174,7 +174,7 @@ func (m *machine) remove() {
 	if !strings.Contains(out, kept) {
 		m.t.Errorf("purge says\n%s", out)
 	}
-	m.is("ls /etc/turnlog", "users.yaml")
+	m.is("ls /etc/turnlog", "backup.env\nusers.yaml")
 	m.run("test -n \"$(ls /var/lib/turnlog)\"; ls /var/backups/turnlog/turnlog-*; id turnlog")
 	m.is("find /usr -name '*turnlog*' -not -path '*/go/*'", "")
 }
