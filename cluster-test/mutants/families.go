@@ -1,5 +1,6 @@
-// Package mutants has the mutants of turnlog: what is broken, one promise each, and the tests and
-// scenarios that have to notice.
+// Package mutants is the list of turnlog's mutants, each of which breaks one promise: what is changed in the source,
+// and the tests and scenarios that must notice. The list is checked against the source by a test, and MUTANTS.md is
+// made of it.
 package mutants
 
 import "github.com/turnlog/turnlog/cluster-test/mutation"

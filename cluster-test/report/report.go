@@ -1,4 +1,4 @@
-// Package report reports the outcome of a run: a verdict for programs, and a page with a diagram for
+// Package report reports the outcome of a run of cluster-test: a verdict for programs, and a page with a diagram for
 // people.
 package report
 

@@ -1,5 +1,5 @@
-// Package report writes the outcome of the contract suite: a table for people,
-// JSON for programs, JUnit XML for CI.
+// Package report writes the outcome of the contract suite: as a table for people, as JSON for programs, and as JUnit
+// XML for CI.
 package report
 
 import (

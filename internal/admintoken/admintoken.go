@@ -1,6 +1,5 @@
-// Package admintoken authorises administration of a node without users: by a token that
-// the node draws at each start and writes to a file of its data directory that only the
-// owner may read.
+// Package admintoken authorises administration of a node that has no users: by a random token, which the node draws at
+// each start and writes to a file of its data directory that only the owner may read.
 package admintoken
 
 import (

@@ -1,6 +1,8 @@
-// Package descriptors divides the file descriptors of a process between what it
-// needs to go on, its log, its state and the other nodes, and its clients. Open opens the
-// files of the former also when there is no descriptor at the moment.
+// Package descriptors divides the file descriptors of a process between its log, its state, the connections of other
+// nodes, and clients, so that clients cannot use up what the node needs to go on. Open opens the node's own files, and
+// waits for a descriptor if there is none at the moment.
+//
+// A Budget and its Pools may be used by any goroutine.
 package descriptors
 
 import (

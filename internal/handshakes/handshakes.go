@@ -1,5 +1,8 @@
-// Package handshakes bounds what clients cost that have not proved anything yet: the
-// TLS handshakes that take place at one time.
+// Package handshakes bounds the TLS handshakes that take place at one time, since each takes memory and computing time
+// for a client that has not authenticated yet.
+//
+// Handshakes beyond the bound wait in the order in which they came. If others wait, those whose clients are slow on
+// purpose are ended; the time that the server itself needed does not count. Any goroutine may use a Limit.
 package handshakes
 
 import (

@@ -1,5 +1,6 @@
-// Package hangup tells whether the other side of a connection has ended it, whatever input lies
-// unread before that end, and whether input does.
+// Package hangup tells whether the peer has closed a connection although input is still unread, and whether there is
+// unread input. It asks the kernel, reads nothing and does not wait, so that any goroutine may ask while another one
+// reads. On systems that cannot tell, the answer is no.
 package hangup
 
 import (

@@ -1,4 +1,7 @@
-// Package histogram counts durations by upper bounds, for metrics.
+// Package histogram counts durations by upper bounds, in the form that Prometheus has for histograms.
+//
+// Counting takes a few atomic additions and no lock. A report that is made meanwhile may include a duration in one of
+// its figures and not yet in another; its buckets never exceed its count.
 package histogram
 
 import (

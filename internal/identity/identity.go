@@ -1,4 +1,7 @@
-// Package identity keeps which node and which cluster a data directory belongs to.
+// Package identity keeps which node and which cluster a data directory belongs to, in a small file with a second copy.
+//
+// The incarnation is a random id that is drawn once, when the directory is made. A node whose disk was wiped has
+// another one, by which the cluster can tell that its votes and entries are gone. Any goroutine may use an Identity.
 package identity
 
 import (

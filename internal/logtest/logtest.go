@@ -1,4 +1,5 @@
-// Package logtest has places for tests to log to. Their Write may be called by any goroutine.
+// Package logtest has destinations for the logs of tests: Text gathers what is logged, and Lines passes it on line by
+// line. Any goroutine may write to them.
 package logtest
 
 import (

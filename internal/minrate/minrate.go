@@ -1,4 +1,9 @@
-// Package minrate bounds the time that a client takes to send a request, or to take a long answer.
+// Package minrate bounds the time that a client may take to send a request, or to read a long answer, by a minimum
+// rate.
+//
+// Being fast earns no credit: a client may be late by a fixed slack at any point, however fast it was before, so that
+// one that sends most of a large request and then drips is cut off as soon as one that drips from the start. A Deadline
+// belongs to the goroutine that reads or writes.
 package minrate
 
 import "time"

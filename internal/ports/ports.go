@@ -1,4 +1,7 @@
-// Package ports finds ports for servers that are started for tests and trials.
+// Package ports reserves TCP ports for servers that tests and trials start.
+//
+// A port stays reserved while its server is down, across all processes of the machine that use the package: it is held
+// by a UDP socket of the same number, which the system closes when the process ends.
 package ports
 
 import (

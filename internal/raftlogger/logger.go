@@ -1,4 +1,5 @@
-// Package raftlogger lets Raft log through slog.
+// Package raftlogger passes Raft's log lines, which go to an hclog.Logger, on to slog. What is routine in a cluster,
+// such as the steps of an election or a peer that cannot be reached, is logged at a lower level than Raft chose.
 package raftlogger
 
 import (

@@ -1,3 +1,6 @@
-// Package requests is what nodes ask each other beside Raft: the kinds of requests, how they and their answers are
-// encoded, the Client that asks, and the Server that answers.
+// Package requests has the requests of nodes to each other beside Raft's: their kinds and encodings, the Client that
+// sends them and the Server that answers.
+//
+// Kinds and encodings stay readable by later versions, since nodes of two versions talk to each other during an
+// upgrade. Any goroutine may use a Client or a Server.
 package requests

@@ -1,5 +1,5 @@
-// Package signal has what goroutines wake each other with: a channel that holds one signal, a
-// wait for a change that may not come, and a gate.
+// Package signal has what goroutines wake each other with: a channel that holds one signal, a wait for a change with a
+// bound of time, and a gate that one goroutine at a time passes.
 package signal
 
 import (

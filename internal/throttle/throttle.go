@@ -1,4 +1,5 @@
-// Package throttle keeps clients from filling the log.
+// Package throttle limits how often something is logged that clients can cause at will, such as slow or malformed
+// requests: once a second, with the number of times since the last line. Any goroutine may use a Throttle.
 package throttle
 
 import (

@@ -1,3 +1,3 @@
-// Package alerts holds the alert rules in deploy/prometheus against a real Prometheus that scrapes
-// real nodes, in which real faults are injected: see its tests, which `make alerts` runs.
+// Package alerts tests the alert rules and the dashboard of deploy/prometheus: a real Prometheus scrapes real nodes, in
+// which real faults are injected. Its tests run with `make alerts`.
 package alerts

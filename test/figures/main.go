@@ -1,5 +1,5 @@
-// Figures measures the shape of this repository: how much there is, how it is divided, how well a
-// reader can go through it from top to bottom, and how its words are doing.
+// Figures measures the shape of this repository: how much there is, how it is divided, whether
+// it can be read from top to bottom, and which of the replaced words are left.
 //
 //	go run ./test/figures                       measures HEAD
 //	go run ./test/figures 1be4487 HEAD          measures both and prints them side by side

@@ -1,6 +1,7 @@
 //go:build linux || darwin
 
-// Package clock has the clock by which calls of several processes are put in order.
+// Package clock has the clock by which the calls of several processes are put in order: one that never goes back, and
+// that all processes of the machine share.
 package clock
 
 import "golang.org/x/sys/unix"

@@ -1,4 +1,5 @@
-// Package openings measures how long a case is busy with opening handles.
+// Package openings measures for how long a case of the contract suite is busy opening handles. That may start
+// interpreters, and so is not charged to the store's time, up to a bound.
 package openings
 
 import (

@@ -1,5 +1,5 @@
-// Package servers runs Redis and PostgreSQL for tests: real ones, on free ports,
-// with their data in temporary directories.
+// Package servers runs Redis and PostgreSQL for tests: real servers, on free ports, with their data in temporary
+// directories. A test is skipped where a server is not installed.
 package servers
 
 import (

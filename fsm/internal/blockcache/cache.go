@@ -1,4 +1,9 @@
-// Package blockcache keeps blocks of messages that were read from block files lately.
+// Package blockcache caches the message blocks that were read from block files recently.
+//
+// A block file is only ever appended to, so that a cached block is never stale. Blocks are evicted in the order of
+// their last use, and a block enters the cache only when it is read a second time within a while: a scan through old
+// sessions does not evict what clients read again and again. A Cache has a lock of its own, and may be used by any
+// goroutine.
 package blockcache
 
 import (

@@ -1,4 +1,10 @@
-// Package cost bounds what the operations of one log entry may need beyond the bytes that the entry brings.
+// Package cost bounds the work and the memory that the operations of one log entry may take beyond the bytes of the
+// entry itself: a fork, a move of many elements or a long search takes little space in the log and may cost any amount
+// when it is applied.
+//
+// Costs are estimates in bytes, computed from the state and the entry alone, so that all nodes reject the same
+// operations. What is costed how is part of what an entry does, and changes only with the cluster level. An Allowance
+// belongs to the goroutine that applies entries.
 package cost
 
 import (

@@ -1,6 +1,9 @@
-// Package keyspace has the keys of the state as of the entry that is applied: the heads of sessions and
-// other values, their deadlines, the revisions of namespaces, the index of labels, and what is told of
-// changes. It knows neither operations nor queries.
+// Package keyspace has the keys of the state as of the entry that is applied: the heads of sessions and of other
+// values, their deadlines, the revisions of namespaces, the index of labels, and who watches which key. It knows
+// neither operations nor queries.
+//
+// Heads are changed only by their owner: Own and Begin return a head that the active memtable holds. The lock of the
+// state guards everything here. Expiry deletes a bounded number of keys in each entry, the same on all nodes.
 package keyspace
 
 import (

@@ -1,5 +1,8 @@
-// Package messageids finds messages by the ids that they were appended with: among the last ones of a
-// session, and among those of sessions that were deleted under the same key not long ago.
+// Package messageids finds messages by the ids with which they were appended, by which retries are recognised: among
+// the last messages of a session, and among those of sessions that were deleted or renamed recently under the same key.
+//
+// Which ids are remembered is part of the replicated state, so that all nodes recognise the same retries. It is for use
+// only while an entry is applied.
 package messageids
 
 import (

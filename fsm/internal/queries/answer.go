@@ -1,6 +1,7 @@
-// Package queries answers queries about the state. It sees the state through a small interface, State: outside
-// of entries, that is the state machine under its lock; for a step of a transaction, the keys as the steps
-// before left them.
+// Package queries answers queries. It sees the state through a small interface, State, which has two implementations:
+// the state machine, between entries; and, for a step of a transaction, the keys as the steps before have left them.
+//
+// It changes nothing, and holds no lock of its own: State says under which lock fn is called.
 package queries
 
 import (

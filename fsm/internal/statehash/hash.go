@@ -1,4 +1,8 @@
-// Package statehash hashes the state, so that nodes can be compared.
+// Package statehash computes the hash of the whole state, by which the states of nodes are compared.
+//
+// Two nodes that have applied the same entries have the same hash, whatever their files look like: it is the SHA-256 of
+// what the state means, and covers neither the layout of blocks nor removed messages that are still on disk. It is
+// computed from a read transaction of the store, while entries are applied.
 package statehash
 
 import (

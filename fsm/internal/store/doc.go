@@ -6,8 +6,8 @@
 // version as a stream, from which Build makes the state of another node, which Replace puts in the
 // place of the present one.
 //
-// Whatever is read is held against its checksum, and so is what a search passes: what is stored is
-// not taken for absent because a key was damaged (cursor.go). Pages are verified before they are
+// Whatever is read is verified by its checksum, and so is what a search passes: a pair is not taken
+// for absent because its key was damaged (cursor.go). Pages are verified before they are
 // changed (update.go), and a scrub reads everything. Damage is an error of kind turn.Corrupt, of
 // kind turn.Newer if a newer version wrote what was read; what bbolt panics about is one, too, for
 // callers of Guarded. fsm/LAYOUT.md describes the files.

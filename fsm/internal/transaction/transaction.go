@@ -1,5 +1,8 @@
-// Package transaction applies transactions: those whose steps take place one by one (stepwise.go), and
-// those that take place as a whole (whole.go), whose steps are all checked before the first one (plan.go).
+// Package transaction applies transactions of two kinds: those of Redis's EXEC, whose steps take place one by one, each
+// with an outcome of its own (stepwise.go), and those that take place as a whole or not at all (whole.go). For the
+// latter, all conditions and steps are checked before the first step is applied (plan.go): there is no undo.
+//
+// It is for use only while an entry is applied.
 package transaction
 
 import (

@@ -4,6 +4,6 @@
 // A value is a set of elements, pairs of name and value, in the order of their names. What each
 // type makes of them is in strings.go, fields.go (hashes and sets), scores.go (sorted sets) and
 // stream.go. Of the state the package sees what Keyspace has, and no more: no files, no flushes,
-// no messages of sessions. It decides what becomes of an entry on every node, so it asks for no
-// time, random number or configuration.
+// no messages of sessions. What it does is done on every node: it depends on no clock, random number or
+// setting.
 package values

@@ -1,4 +1,5 @@
-// Package storagetest is the contract of backup.Storage, for every storage there is.
+// Package storagetest is the contract of backup.Storage as tests, which every storage has to pass: what a listing
+// shows, when an object is there, and who holds the lock.
 package storagetest
 
 import (

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Package descriptorstest takes a test's file descriptors away.
+// Package descriptorstest takes all file descriptors from a test's process, to show what works without any.
 package descriptorstest
 
 import (

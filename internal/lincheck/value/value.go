@@ -1,5 +1,6 @@
-// Package value is an obvious Redis: what a key of each type holds, and what commands do to it
-// and answer. Histories are held against it.
+// Package value is a model of Redis's types and of sessions, written to be obviously right: what a key holds, and what
+// each command does to it and answers. Histories of real clusters are checked against it. Values are immutable; a
+// command returns a new one.
 package value
 
 import (

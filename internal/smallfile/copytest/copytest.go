@@ -1,4 +1,5 @@
-// Package copytest holds a test that every file with a second copy has to pass.
+// Package copytest has a test that every file with a second copy has to pass: whatever happens to one copy, the file's
+// owner reads what was written, and restores the copy.
 package copytest
 
 import (

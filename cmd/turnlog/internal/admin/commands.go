@@ -1,5 +1,5 @@
-// Package admin has the commands that operate a cluster: its members, users, certificates and logs, that
-// keep how to connect to it, and that collect what a report of a problem needs.
+// Package admin has the commands that operate a cluster: its members, users, certificates and logs; those that save how
+// to connect to it; and those that collect what a bug report needs. Changes of the members go to the leader, over HTTP.
 package admin
 
 import (

@@ -1,5 +1,5 @@
-// Package backups has the commands that back up a cluster, verify backups, and begin a new cluster with one,
-// or with what a lost majority left.
+// Package backups has the commands that back up a cluster and verify backups, and those that begin a new cluster with a
+// backup, or with the data of one node of a cluster that has lost its majority.
 package backups
 
 import (

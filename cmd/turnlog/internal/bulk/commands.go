@@ -1,4 +1,7 @@
-// Package bulk has the commands that move many sessions: import and export.
+// Package bulk has the commands that move many sessions: import and export, from and to files and Redis.
+//
+// Both can be run again after an interruption: messages are appended under ids, so that what is there already is
+// recognised and not stored twice.
 package bulk
 
 import (

@@ -1,5 +1,7 @@
-// Package cli is what the commands of turnlog share: the streams and flags of a run of the
-// program, how it connects, its output, its errors and its exit statuses.
+// Package cli has what the commands of turnlog share: the streams and flags of a run of the program, connecting,
+// output, errors and exit statuses. It does not know the commands.
+//
+// An App is one run. It has no global state, so that tests run commands side by side.
 package cli
 
 import (

@@ -1,4 +1,7 @@
-// Package jsonl reads and writes sessions as lines of JSON.
+// Package jsonl reads and writes sessions as lines of JSON, the format of import and export.
+//
+// A session that was written and is read again is the same: keys, ids and metadata that are not UTF-8, and payloads
+// that are not JSON, are written in base64. The package has no state; its functions may be called by any goroutine.
 package jsonl
 
 import (

@@ -1,4 +1,5 @@
-// Package nodes has the commands that run nodes: serve and dev.
+// Package nodes has the commands that run nodes: serve, which runs one until it is told to stop, and dev, which runs a
+// cluster of three processes on this machine.
 package nodes
 
 import (

@@ -1,4 +1,5 @@
-// Package session has the commands that work with one session, or list them.
+// Package session has the commands that work with one session, or list them, a file each. They connect as any client
+// does, through package client, and retry under ids as it does.
 package session
 
 import (

@@ -1,4 +1,5 @@
-// Package trials has the commands that try a store: bench measures it, verify holds it to the contract.
+// Package trials has the commands that try out a store: bench measures it, and verify checks it against the contract.
+// Neither is needed to run a cluster.
 package trials
 
 import (

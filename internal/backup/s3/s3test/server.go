@@ -1,4 +1,5 @@
-// Package s3test runs a server of the S3 protocol for tests: versitygw, which keeps objects in a folder.
+// Package s3test runs an S3 server for tests: versitygw, which keeps objects as files of a folder. It can be killed and
+// started again.
 package s3test
 
 import (

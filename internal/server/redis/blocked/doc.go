@@ -1,3 +1,4 @@
-// Package blocked has the request that blocks its connection, as others see it: whether it waits, and
-// how its wait is ended. It knows neither the connection nor what the request waits for.
+// Package blocked is the request that blocks its connection, as BLPOP does, as other connections see it: CLIENT LIST
+// shows that it waits, and CLIENT UNBLOCK ends its wait, but never after something was taken for it. It knows neither
+// the connection nor what the request waits for. Any goroutine may use a Request.
 package blocked

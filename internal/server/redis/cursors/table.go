@@ -1,4 +1,10 @@
-// Package cursors has the numbers by which Redis's clients go on with an iteration.
+// Package cursors translates between the cursors of SCAN and its kin, which Redis's clients expect to be numbers, and
+// those of the engine, which are the names of keys.
+//
+// A number is a hash of 53 bits of the name, since JavaScript's clients keep it in a floating-point number. The node
+// that gave a number remembers the name; any other node, or the same one after a restart, finds it by hashing the names
+// in question, a bounded number of them in each call. Each user has a table of a bounded size. Any goroutine may use a
+// Table.
 package cursors
 
 import (

@@ -1,4 +1,8 @@
-// Package glob has the patterns in which Redis's clients name keys, channels and settings.
+// Package glob matches names against the patterns of Redis: * ? [a-z] [^abc] and \ as the escape.
+//
+// Match takes at most len(pattern)·len(name) steps, whatever the pattern. Compile makes a Pattern for many names, which
+// simulates a non-deterministic automaton with a bit for each element of the pattern, as the Shift-And algorithm of
+// Baeza-Yates and Gonnet does. Both give the same answers. Functions and Patterns may be used by any goroutine.
 package glob
 
 import "strings"

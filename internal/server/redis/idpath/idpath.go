@@ -1,4 +1,6 @@
-// Package idpath finds the ids that pushed elements carry, by which a push that was sent again is recognised.
+// Package idpath finds the ids that clients have put into the elements that they push, at configured paths of JSON
+// objects. By its id, a push that a client sends again is recognised. Paths do not change, and may be used by any
+// goroutine.
 package idpath
 
 import (

@@ -1,3 +1,6 @@
-// Package transaction has what one connection keeps between MULTI and EXEC: the requests that are
-// queued, as one operation when they are executed, and the keys that are watched.
+// Package transaction keeps what one connection has queued since MULTI, and the keys that it watches. EXEC makes one
+// operation of all queued requests, which compares the revisions of the watched keys when it is applied.
+//
+// What is queued and watched is charged to the connection's memory. A State belongs to the goroutine that reads the
+// connection's requests.
 package transaction

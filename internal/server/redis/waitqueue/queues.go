@@ -1,5 +1,7 @@
-// Package waitqueue has the requests of a node that wait for lists. It knows neither connections nor
-// what the requests take.
+// Package waitqueue has the requests of a node that wait for elements of lists, as BLPOP does, in the order in which
+// they came. The first one takes for those behind it, too, so that one log entry serves all of them, in order.
+//
+// The order holds among the clients of one node. The package knows neither connections nor what the requests take.
 package waitqueue
 
 import (

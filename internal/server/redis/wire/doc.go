@@ -1,3 +1,5 @@
-// Package wire has the socket of one connection: how long a read or a write of it may take, what it
-// keeps of input while a request blocks, and how it ends. It knows nothing of requests.
+// Package wire is the socket of one connection: deadlines of reads and writes, the input that is kept while a request
+// blocks, and how the connection ends. It knows nothing of requests.
+//
+// Reading and writing belong to the connection's goroutines, one each; Stop, CutOff and Wake may be called by any.
 package wire

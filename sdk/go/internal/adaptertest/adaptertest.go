@@ -1,4 +1,5 @@
-// Package adaptertest holds adapters of turnlog to agent frameworks to the contract of memories.
+// Package adaptertest runs the contract suite for adapters of turnlog to agent frameworks: against a cluster whose
+// leader, and whose nodes all at once, are killed, over connections that break.
 package adaptertest
 
 import (

@@ -1,4 +1,5 @@
-// Package ids carries the ids of messages in a context, for frameworks whose interfaces have no place for them.
+// Package ids carries the ids of messages in a context, for frameworks whose interfaces have no place for them. With
+// ids, a call that is made again stores nothing twice.
 package ids
 
 import (
