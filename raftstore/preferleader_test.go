@@ -23,7 +23,8 @@ func TestPreferredVoterLeads(t *testing.T) {
 	c := newCluster(t, 3, prefers("n3"))
 	leads := func() bool { id, _ := c.nodes["n1"].Leader(); return id == "n3" && c.leader().id == "n3" }
 	eventuallyTrue(t, "n3 leads", leads)
-	w := startWriters(t, "w", 2, func(i, _ int) *running { return c.nodes[ids(2)[i]] })
+	at := []*running{c.nodes["n1"], c.nodes["n2"]}
+	w := startWriters(t, "w", len(at), func(i, _ int) *running { return at[i] })
 	w.begun()
 	c.kill("n3")
 	eventuallyTrue(t, "another node leads", func() bool { return c.leader().id != "n3" })
