@@ -3,7 +3,7 @@
 //
 // The semantics of each operation are documented on its type. The state machine (package fsm)
 // implements them; the interfaces (RESP, HTTP, Go client, command line) translate to and from these
-// types. The package imports no other package of turnlog.
+// types. Of turnlog, the package imports internal/toolcalls alone.
 package turn
 
 import "time"
