@@ -98,8 +98,8 @@
 // are retried in the same way.
 //
 // Reads are retried as well. All other writes carry no ids: Pop, TrimKeep, TrimBefore, Edit, Remove,
-// Clear, Delete, Expire, ExpireAt, Persist, Fork, Rename, SetMetadata, Erase, EraseAll, and Replace
-// without messages. If such a request may have left this machine and its answer is lost, it is not repeated,
+// Clear, Delete, Expire, ExpireAt, Persist, Retain, Fork, Rename, SetMetadata, Erase, EraseAll, and
+// Replace without messages. If such a request may have left this machine and its answer is lost, it is not repeated,
 // and the error is Unknown: a late repetition could undo what was written since.
 //
 // # Concurrency

@@ -9,8 +9,8 @@
 // (operations into the log), readindex (linearizable reads), peer (connections), ballot (what a node
 // does not vote for), rollback (older copies of its data), membership (which nodes may connect),
 // diskspace, staterepair, levels (what may come into the log), requests (what nodes ask each other),
-// group (who the members are, and who leads), members (their changes). This package connects them, runs
-// Raft, and manages leadership. Only it, datadir, raftlog, ballot, snapshot, group and members import
+// group (who the members are, and who leads), members (their changes), preference (who is to lead). This
+// package connects them, runs Raft, and manages leadership. Only it, datadir, raftlog, ballot, snapshot, group and members import
 // Raft.
 //
 // # Promises
@@ -55,6 +55,7 @@
 //	space.Run      watches free space here and, on the leader, on the voters' disks
 //	watchMembers   saves cluster id and members; notices the node's removal
 //	watchStart     asks how far the node has to catch up after its start
+//	preferLeader   on the leader: gives way to a voter that the operator prefers
 //	repairer.Run   replaces a damaged state with that of another member
 //	detector.Run   tells other nodes this one's progress, and learns what they have seen of it
 //	receive        passes other nodes' messages to Raft, except those that the ballot rejects

@@ -1,4 +1,4 @@
-// Package backup is the format of backups, and the folders that keep them.
+// Package backup is the format of backups, and the repositories that keep them: folders, or other storages.
 //
 // A backup is the dump of a state (fsm.Machine.Dump), compressed in parts:
 //
