@@ -88,7 +88,7 @@ func stateMutants() []mutation.Mutant {
 				{Test: "TestPushesAgainstModel", Runs: 1}}},
 		{Name: "renamed-forgets-moves", About: "a session that was renamed forgets which of its messages were moved in the list",
 			Edits:    []mutation.Edit{{In: "(*Operations).moved", Old: "h.Moves = src.Moves", New: "h.Moves = h.Moves"}},
-			Catchers: []mutation.Catcher{{Test: "TestPushesAgainstModel", Runs: 1}}},
+			Catchers: []mutation.Catcher{{Test: "TestRenamedRepeatsAsBefore", Runs: 1}}},
 		{Name: "renamed-pushes-searched-for-nothing",
 			About: "a push may be looked for in all that was renamed, at no cost",
 			Edits: []mutation.Edit{{In: "lists.looked", Old: "l.Meta.Level < turn.Level3",
