@@ -49,7 +49,7 @@ func callsMutants() []mutation.Mutant {
 			Catchers: []mutation.Catcher{{Test: "TestForwardedCallThatTheNextLeaderRejectsEnds", Runs: 1}}},
 		{Name: "infos-local", About: "what a node tells of a session beside its messages is its own state's",
 			Edits: []mutation.Edit{{Old: "\treturn r.linearizable(d, q)\n",
-				New: "\tif _, ok := q.(*turn.Info); ok {\n\t\tif res, elsewhere, err := r.answer(q); !elsewhere {\n" +
+				New: "\tif _, ok := q.(*turn.Info); ok {\n\t\tif res, elsewhere, err := r.answer(d.Context, q); !elsewhere {\n" +
 					"\t\t\treturn res, err\n\t\t}\n\t}\n\treturn r.linearizable(d, q)\n"}},
 			Catchers: []mutation.Catcher{{Scenario: "calm", Time: 6 * time.Second, Workloads: "forks",
 				Shows: []string{"not linearizable"}, Runs: 3}}},

@@ -32,7 +32,7 @@ func logMutants() []mutation.Mutant {
 				New: "if err := error(nil); err != nil {"}},
 			Catchers: []mutation.Catcher{{Test: "wal.TestCrash", SeedFlag: "seed", Runs: 1}, simulation(3)}},
 		{Name: "unsynced-state", About: "the state file is written and never synced",
-			Edits: []mutation.Edit{{In: "openBolt", Old: "Timeout: time.Second,\n",
+			Edits: []mutation.Edit{{In: "openMapped", Old: "Timeout: time.Second,\n",
 				New: "Timeout:         time.Second,\n\t\tNoSync: true,\n"}},
 			Catchers: []mutation.Catcher{{Test: "TestPowerCut", Runs: 1}}},
 		{Name: "unsynced-votes", About: "term and vote are written and never synced",

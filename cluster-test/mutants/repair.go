@@ -91,7 +91,7 @@ func repairMutants() []mutation.Mutant {
 				{Test: "TestOtherBuckets", Runs: 1}}},
 		{Name: "newer-state-changed",
 			About: "a state of a newer version is refused when buckets were added to it, and block files removed",
-			Edits: []mutation.Edit{{In: "openBolt", Old: "readable(db, others); err != nil {",
+			Edits: []mutation.Edit{{In: "openMapped", Old: "readable(db, others); err != nil {",
 				New: "readable(db, others); err != nil && others != nil {"}},
 			Catchers: []mutation.Catcher{{Test: "TestNewerStateIsRefused", Runs: 1}}},
 		{Name: "state-ahead-refused",
