@@ -49,6 +49,7 @@ var wallTime = map[string]string{
 	"cmd/turnlog/internal/session/read.go: moment calls UnixMilli":          "a time that a person asks for",
 	"client/session.go: unixMilli calls Unix":                               "a deadline that is sent",
 	"client/session.go: unixMilli calls UnixMilli":                          "a deadline that is sent",
+	"cmd/turnlog/internal/otlp/message.go: nanos calls UnixNano":            "told to people",
 	"contract/badstores/damage.go: stamp calls UnixMilli":                   "wrong on purpose",
 	"contract/internal/clock/clock_other.go: Now calls UnixNano": "where no other clock is shared by " +
 		"processes",
@@ -69,6 +70,7 @@ var wallTime = map[string]string{
 	"raftstore/leaderterm.go: askClocks calls Round": "what another node's wall clock is " +
 		"compared with",
 	"raftstore/status.go: status calls UnixMilli":       "what a node's wall clock shows",
+	"test/compat/library.go: today calls Unix":          "a day that chooses what is tested",
 	"wal/waltest/waltest.go: testRandom calls UnixNano": "a seed",
 }
 

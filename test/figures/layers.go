@@ -24,19 +24,19 @@ var layers = [][]string{
 	{"internal/rollback", "internal/membership", "internal/newcluster", "internal/requests"},
 	{"internal/datadir"},
 	{"internal/propose", "internal/snapshot", "internal/backup", "internal/ballot", "internal/readindex",
-		"internal/staterepair"},
+		"internal/staterepair", "internal/preference"},
 	{"internal/raftlog", "fsm"},
 	{"internal/diskspace", "internal/identity"},
 	{"internal/codec", "codec", "internal/vote", "internal/config", "config"},
 	{"wal", "internal/peer", "peer", "internal/broadcast", "internal/clustertime", "internal/smallfile"},
-	{"contract", "internal/lincheck", "internal/testcluster"},
+	{"contract", "internal/lincheck", "internal/testcluster", "internal/answers"},
 	{"turn", "internal/vfs", "internal/resp", "resp", "internal/faultproxy", "internal/admintoken",
 		"internal/handshakes", "internal/minrate"},
 	{"internal/auth/certs", "certs"},
 	{"internal/toolcalls", "internal/logtest", "internal/descriptors", "internal/throttle", "internal/ports",
 		"internal/hangup",
 		"internal/signal",
-		"internal/raftlogger", "internal/histogram"},
+		"internal/raftlogger", "internal/histogram", "internal/trace"},
 }
 
 // layer is a package's place among the layers, or -1; the longest name counts.
