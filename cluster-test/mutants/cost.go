@@ -30,7 +30,7 @@ func costMutants() []mutation.Mutant {
 				New: "if paid := v.Spend(0); err == nil {"}},
 			Catchers: []mutation.Catcher{{Test: "TestRemovalsOfScoresBounded", Runs: 1}}},
 		{Name: "combinations-free", About: "an entry combines as many sets as it likes",
-			Edits: []mutation.Edit{{In: "ops.combine", Old: "v.Spend(c.Cost + 2*uint64(mostMembers-c.room))",
+			Edits: []mutation.Edit{{In: "ops.combine", Old: "v.Spend(c.Cost + 2*uint64(mostMembers-c.left))",
 				New: "v.Spend(0)"}},
 			Catchers: []mutation.Catcher{{Test: "TestCombinationsThatLookAtMuch", Runs: 1}}},
 		{Name: "combinations-unpaid", About: "what queries of a transaction look at to combine sets costs it nothing",

@@ -77,7 +77,7 @@ func (a answerer) lookup(q *turn.Lookup, r *turn.Result) error {
 	}
 	defer a.PassedKeys(uint64(len(q.Keys)))
 	return a.Moment(r, func(ks *keyspace.Keys, tx *store.Reading, free func()) error {
-		l := lookup{q: q, tx: tx, room: a.ReadBytes(), r: r, stored: make(map[int]*memtable.Head)}
+		l := lookup{q: q, tx: tx, left: a.ReadBytes(), r: r, stored: make(map[int]*memtable.Head)}
 		r.Elements = make([]turn.Element, len(q.Keys))
 		for i := range q.Keys {
 			if err := l.inMemory(ks, i); err != nil {
@@ -100,7 +100,7 @@ func (a answerer) lookup(q *turn.Lookup, r *turn.Result) error {
 type lookup struct {
 	q    *turn.Lookup
 	tx   *store.Reading
-	room int // bytes that are left for strings
+	left int // bytes that may yet be read for strings
 	r    *turn.Result
 	// stored are the keys, by their places, of which the store is to be asked, and their heads, if memory has them.
 	stored map[int]*memtable.Head
@@ -155,7 +155,7 @@ func (l *lookup) inStore(i int, h *memtable.Head) (err error) {
 
 // take puts a string into the answer.
 func (l *lookup) take(i int, value []byte) error {
-	if l.room -= len(value); l.room < 0 {
+	if l.left -= len(value); l.left < 0 {
 		return turn.Errorf(turn.TooLarge, "the strings have more than the bytes that one answer may have; ask for fewer keys")
 	}
 	l.r.Elements[i].Value = value

@@ -29,7 +29,7 @@ type Set struct {
 type Combination struct {
 	of    *turn.CombineSets
 	sets  []*Set // nil: a set without members
-	room  int    // bytes of memory that are left for the members
+	left  int    // bytes of memory that the members may yet take
 	names []string
 	count uint64
 	// Cost is what it has cost to find them.
@@ -40,7 +40,7 @@ type Combination struct {
 // NewCombination begins a combination of sets, as many as q has keys, of which those without members are nil. Its
 // members take limit bytes of memory at most.
 func NewCombination(q *turn.CombineSets, sets []*Set, limit int) *Combination {
-	return &Combination{of: q, sets: sets, room: limit}
+	return &Combination{of: q, sets: sets, left: limit}
 }
 
 // Answer finds the members, or how many they are.
@@ -154,7 +154,7 @@ func (c *Combination) take(name string) bool {
 func (c *Combination) full() bool { return c.of.Limit > 0 && c.count == c.of.Limit }
 
 func (c *Combination) fits(name string) bool {
-	if c.room -= memtable.ElementCost + len(name); c.room < 0 {
+	if c.left -= memtable.ElementCost + len(name); c.left < 0 {
 		c.err = turn.Errorf(turn.TooLarge, "the combination of these sets has more members than one operation may have")
 	}
 	return c.err == nil
@@ -219,7 +219,7 @@ func (v ops) combine(q *turn.CombineSets) ([]string, error) {
 	}
 	c := NewCombination(q, sets, mostMembers)
 	err := c.find()
-	if paid := v.Spend(c.Cost + 2*uint64(mostMembers-c.room)); err == nil {
+	if paid := v.Spend(c.Cost + 2*uint64(mostMembers-c.left)); err == nil {
 		err = paid
 	}
 	return c.names, err

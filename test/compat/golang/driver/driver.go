@@ -49,7 +49,7 @@ type command struct {
 // driver owns a history and its conversations.
 type driver struct {
 	Config
-	library Library
+	subject Library
 	history History
 	stop    chan struct{}
 	slots   sync.WaitGroup
@@ -73,14 +73,14 @@ func run(libraries map[string]Library) error {
 		return err
 	}
 	var known bool
-	if d.library, known = libraries[d.Subject]; !known {
+	if d.subject, known = libraries[d.Subject]; !known {
 		return fmt.Errorf("no library %q", d.Subject)
 	}
 	var err error
-	if d.history, err = d.library.Open(d.Config, d.URL); err != nil {
+	if d.history, err = d.subject.Open(d.Config, d.URL); err != nil {
 		return err
 	}
-	d.say(map[string]any{"ready": map[string]string{d.library.Name: version(d.library.Module)}})
+	d.say(map[string]any{"ready": map[string]string{d.subject.Name: version(d.subject.Module)}})
 	for in.More() {
 		var c command
 		if err := in.Decode(&c); err != nil {
@@ -104,7 +104,7 @@ func (d *driver) obey(c command) error {
 		d.slots.Wait()
 		d.say(map[string]string{"done": "stop"})
 	default:
-		other, err := d.library.Open(d.Config, c.Read)
+		other, err := d.subject.Open(d.Config, c.Read)
 		if err != nil {
 			return err
 		}
