@@ -32,7 +32,8 @@ func oldOnlyVoter(t *testing.T, stop func(*cluster, string)) (c *cluster, n1 *ru
 
 // An older copy of an only voter does not go on beside a learner that has what the copy lacks, and says what to do.
 func TestOlderCopyOfAnOnlyVoterStopsWhenALearnerKnowsMore(t *testing.T) {
-	for name, stop := range map[string]func(*cluster, string){"a learner that was stopped": (*cluster).stop} {
+	for name, stop := range map[string]func(*cluster, string){"a learner that was stopped": (*cluster).stop,
+		"a learner that was killed": (*cluster).kill} {
 		t.Run(name, func(t *testing.T) {
 			c, n1 := oldOnlyVoter(t, stop)
 			n2 := c.start("n2")

@@ -77,7 +77,7 @@ func (p *Policy) admitLevel(r peer.Facts) *peer.Refusal {
 func (p *Policy) overtaken(r peer.Facts) error {
 	self := p.cfg.Identity()
 	others, voter := p.cfg.Cluster.Configuration().Voters(self.NodeID)
-	if !voter || len(others) > 0 || self.ClusterID == "" || self.ClusterID != r.ClusterID {
+	if !voter || len(others) > 0 || !p.sameCluster(r) {
 		return nil
 	}
 	committed := raftlog.Position{Index: r.CommittedIndex, Term: r.CommittedTerm}
@@ -96,6 +96,14 @@ func (p *Policy) overtaken(r peer.Facts) error {
 		return p.overtakenBy(r.NodeID, raftlog.Position{Index: r.LogIndex, Term: r.LogTerm})
 	}
 	return nil
+}
+
+// sameCluster reports whether another node surely belongs to this node's cluster: it says so or, if it was killed before
+// it had stored to which one it belongs, has the data directory that the state records of it.
+func (p *Policy) sameCluster(r peer.Facts) bool {
+	own := p.cfg.Identity().ClusterID
+	return own != "" && (own == r.ClusterID ||
+		r.ClusterID == "" && r.Incarnation != "" && p.cfg.Cluster.Recorded(r.NodeID) == r.Incarnation)
 }
 
 func (p *Policy) overtakenBy(id string, has raftlog.Position) error {

@@ -324,3 +324,20 @@ func TestOnlyVoterThatLacksWhatIsCommitted(t *testing.T) {
 		}
 	}
 }
+
+// A node that was killed before it had stored to which cluster it belongs is heard if it has the data directory that is
+// recorded of it.
+func TestOnlyVoterHearsALearnerWithoutClusterID(t *testing.T) {
+	for incarnation, stops := range map[string]bool{"n2's": true, "another's": false} {
+		n := newNode("n1", "n2")
+		n.cluster.configuration = Configuration{{ID: "n1", Voter: true}, {ID: "n2"}}
+		n.cluster.lacks = raftlog.Position{Index: 4, Term: 2}
+		n.cluster.recorded = map[string]string{"n2": "n2's"}
+		_ = n.Admit(peer.Meeting{Purpose: peer.Stream, Remote: from("n2", func(f *peer.Facts) {
+			f.ClusterID, f.Incarnation, f.CommittedIndex, f.CommittedTerm = "", incarnation, 4, 2
+		})})
+		if (n.failed != nil) != stops {
+			t.Errorf("with %s directory: %v", incarnation, n.failed)
+		}
+	}
+}
