@@ -2,7 +2,6 @@ package raftstore
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/turnlog/turnlog/internal/membership"
@@ -76,30 +75,12 @@ func (p *preferred) check(ctx context.Context) {
 
 // ask asks the other voters how they are.
 func (p *preferred) ask(ctx context.Context) (voters []preference.Voter) {
-	n := p.node
 	ctx, cancel := context.WithTimeout(ctx, slowAnswer)
 	defer cancel()
-	had := n.data.Applied()
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	now := make(map[string]requests.Status)
-	for _, s := range n.raft.Configuration() {
-		if s.ID == n.id || !s.Voter {
-			continue
-		}
-		wg.Go(func() {
-			if st, err := n.statusOf(ctx, s.ID); err == nil {
-				mu.Lock()
-				defer mu.Unlock()
-				now[s.ID] = st
-			}
-		})
-	}
-	wg.Wait()
-	for _, s := range n.raft.Configuration() {
-		if st, answered := now[s.ID]; answered {
-			voters = append(voters, preference.Voter{ID: s.ID, Preference: st.Preference, Able: p.able(st)})
-		}
+	had, now := p.node.data.Applied(), make(map[string]requests.Status)
+	for _, a := range (transfer{p.node}).ask(ctx) {
+		now[a.Server.ID] = a.Status
+		voters = append(voters, preference.Voter{ID: a.Server.ID, Preference: a.Preference, Able: p.able(a.Status)})
 	}
 	p.before, p.had = now, had
 	return voters
