@@ -24,11 +24,3 @@ func (s Session) Remove(ctx context.Context, message turn.MessageRef) (turn.Resu
 	op := &turn.RemoveMessage{Key: s.turnKey(), Message: message}
 	return s.write(ctx, s.request(vRemove).message(message).expect(s.expect), op)
 }
-
-// message names a message in a request.
-func (r *request) message(m turn.MessageRef) *request {
-	if m.ID != "" {
-		return r.strings("ID", m.ID)
-	}
-	return r.strings("SEQ").uint(m.Seq)
-}

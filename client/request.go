@@ -83,3 +83,11 @@ func (r *request) appendTo(dst []byte) []byte {
 
 // weight is what the request counts against Config.MaxInFlightBytes.
 func (r *request) weight() int64 { return int64(len(r.body)) + 1024 }
+
+// message names a message in a request.
+func (r *request) message(m turn.MessageRef) *request {
+	if m.ID != "" {
+		return r.strings("ID", m.ID)
+	}
+	return r.strings("SEQ").uint(m.Seq)
+}

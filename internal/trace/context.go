@@ -1,8 +1,10 @@
 package trace
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"math/rand/v2"
 )
 
 // Context is which span of which trace something is part of, as the W3C's Trace Context says it. The zero Context is
@@ -68,4 +70,9 @@ func Decode(b []byte) (c Context) {
 	copy(c.Span[:], b[16:])
 	c.Sampled = b[24]&1 != 0
 	return c
+}
+
+func newSpanID() (id [8]byte) {
+	binary.LittleEndian.PutUint64(id[:], rand.Uint64()|1)
+	return id
 }

@@ -7,19 +7,6 @@ import (
 	"math/rand/v2"
 )
 
-// Exporter takes spans that have ended. Export may be called by any goroutine, and must not block: what the exporter
-// has no room for it drops.
-type Exporter interface {
-	Export(Span)
-	Stats() Stats
-}
-
-// Stats counts spans: those that a collector took, those dropped because too many waited for it, and those that it did
-// not take.
-type Stats struct {
-	Exported, Dropped, Failed uint64
-}
-
 // Tracer begins spans. A nil Tracer begins none.
 type Tracer struct {
 	exporter Exporter
@@ -69,9 +56,4 @@ func (t *Tracer) Within(ctx context.Context) *Active {
 	}
 	a, _ := ctx.Value(contextKey{}).(*Active)
 	return a
-}
-
-func newSpanID() (id [8]byte) {
-	binary.LittleEndian.PutUint64(id[:], rand.Uint64()|1)
-	return id
 }

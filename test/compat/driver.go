@@ -13,8 +13,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/turnlog/turnlog/cluster-test/cluster"
 )
 
 // What a driver is told to do; README.md has the protocol.
@@ -208,18 +206,4 @@ func fileName(name string) string {
 		}
 		return '_'
 	}, name)
-}
-
-// build compiles a program of this source tree: a package of the module in a directory.
-func build(ctx context.Context, module, pkg, to string) error {
-	root, err := cluster.ModuleRoot(ctx)
-	if err != nil {
-		return err
-	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", to, pkg)
-	cmd.Dir = filepath.Join(root, module)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
-	}
-	return nil
 }

@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/cluster"
 )
 
 // library is a chat history of some library and how to drive it.
@@ -182,4 +185,18 @@ func (l library) part() string {
 		return "java"
 	}
 	return "python/" + l.env + ".txt"
+}
+
+// build compiles a program of this source tree: a package of the module in a directory.
+func build(ctx context.Context, module, pkg, to string) error {
+	root, err := cluster.ModuleRoot(ctx)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", to, pkg)
+	cmd.Dir = filepath.Join(root, module)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
+	}
+	return nil
 }

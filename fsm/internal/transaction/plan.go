@@ -63,14 +63,6 @@ func (x *planned) delete() {
 	x.gone, x.made, x.typ, x.meta = true, false, turn.TypeNone, map[string]int{}
 }
 
-// step returns what carries out a step, or the error that it would be refused with.
-func (p *plan) step(op turn.Op) (sessions.Ready, error) {
-	if apply, known, err := p.messageStep(op); known || err != nil {
-		return apply, err
-	}
-	return p.Plain(op), p.plainStep(op)
-}
-
 // plainStep returns the error that a step would be refused with. When the step takes place, it is looked at again.
 func (p *plan) plainStep(op turn.Op) error {
 	switch o := op.(type) {

@@ -9,6 +9,14 @@ import (
 // Steps that depend on what a session holds. What they find while the transaction is planned, they find when they
 // take place: no step that turn.Tx lets come before them changes it.
 
+// step returns what carries out a step, or the error that it would be refused with.
+func (p *plan) step(op turn.Op) (sessions.Ready, error) {
+	if apply, known, err := p.messageStep(op); known || err != nil {
+		return apply, err
+	}
+	return p.Plain(op), p.plainStep(op)
+}
+
 // messageStep is step for those; known is false for others.
 func (p *plan) messageStep(op turn.Op) (apply sessions.Ready, known bool, err error) {
 	switch o := op.(type) {

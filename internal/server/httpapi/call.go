@@ -206,3 +206,10 @@ func decodeBody[T any](c *call, read func(members) (T, error)) (op T, err error)
 	}
 	return read(inBody(body))
 }
+
+func payloadBytes(ms []turn.Message) (n int64) {
+	for i := range ms {
+		n += int64(len(ms[i].Data))
+	}
+	return n
+}

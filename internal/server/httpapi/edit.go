@@ -93,3 +93,25 @@ func (s *Server) deleteSession(c *call) (any, error) {
 	res, err := c.apply(op)
 	return deletedReply{res.Removed}, err
 }
+
+type editedReply struct {
+	Seq      uint64 `json:"seq"`
+	Count    uint64 `json:"count"`
+	Revision uint64 `json:"revision"`
+}
+
+func (s *Server) postEdit(c *call) (any, error) {
+	body, err := c.body(appendBody(c.limits))
+	if err != nil {
+		return nil, err
+	}
+	op, err := readEdit(inBody(body))
+	if err != nil {
+		return nil, err
+	}
+	op.Key = c.key()
+	res, err := c.apply(op)
+	return stepReply(op, &res), err
+}
+
+func (s *Server) postRemove(c *call) (any, error) { return change(c, readRemove) }

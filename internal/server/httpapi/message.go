@@ -4,28 +4,6 @@ import "github.com/turnlog/turnlog/turn"
 
 // What changes one message.
 
-type editedReply struct {
-	Seq      uint64 `json:"seq"`
-	Count    uint64 `json:"count"`
-	Revision uint64 `json:"revision"`
-}
-
-func (s *Server) postEdit(c *call) (any, error) {
-	body, err := c.body(appendBody(c.limits))
-	if err != nil {
-		return nil, err
-	}
-	op, err := readEdit(inBody(body))
-	if err != nil {
-		return nil, err
-	}
-	op.Key = c.key()
-	res, err := c.apply(op)
-	return stepReply(op, &res), err
-}
-
-func (s *Server) postRemove(c *call) (any, error) { return change(c, readRemove) }
-
 func readEdit(in members) (*turn.EditMessage, error) {
 	op := &turn.EditMessage{}
 	given := 0

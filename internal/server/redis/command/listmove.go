@@ -31,14 +31,6 @@ func popFirst(side turn.Side, count uint64) func([]turn.Key) turn.Op {
 	return func(keys []turn.Key) turn.Op { return &turn.PopFirst{Keys: keys, From: side, Count: count} }
 }
 
-func (req *Request) keysOf(names [][]byte) []turn.Key {
-	keys := make([]turn.Key, len(names))
-	for i, name := range names {
-		keys[i] = req.key(name)
-	}
-	return keys
-}
-
 // popMany makes the handler of LMPOP and BLMPOP; at is where the number of keys
 // stands.
 func popMany(at int) Handler {
@@ -157,22 +149,4 @@ func parseTimeout(arg []byte) (time.Duration, Error) {
 	}
 	const longest = 100 * 365 * 24 * time.Hour
 	return max(time.Millisecond, time.Duration(min(seconds, longest.Seconds())*float64(time.Second))), ""
-}
-
-func msetnx(req *Request, args [][]byte) Action {
-	if len(args)%2 == 0 {
-		return ErrArity("msetnx")
-	}
-	op := new(turn.SetNew)
-	for i := 1; i < len(args); i += 2 {
-		op.Keys = append(op.Keys, req.key(args[i]))
-		op.Values = append(op.Values, req.payload(args[i+1]))
-	}
-	return &Write{Op: op, Keys: op.Keys, Done: func(w *resp.Writer, r turn.Result) {
-		if r.Count > 0 {
-			w.Int(1)
-			return
-		}
-		w.Int(0)
-	}}
 }

@@ -65,3 +65,11 @@ func (req *Request) do(ctx context.Context, op turn.Op) (turn.Result, error) {
 	req.Client.NoteWrite(r.Index)
 	return r, err
 }
+
+func (req *Request) keysOf(names [][]byte) []turn.Key {
+	keys := make([]turn.Key, len(names))
+	for i, name := range names {
+		keys[i] = req.key(name)
+	}
+	return keys
+}

@@ -81,35 +81,3 @@ func (req *Request) needsLevel3() Error {
 	}
 	return ""
 }
-
-// lookUpKeys asks for several keys, all at one revision: in a transaction, or below cluster level 3, by a query for
-// each. missing says of the answer to such a query whether the key counts as missing.
-func (req *Request) lookUpKeys(names [][]byte, strings bool, answer func([]turn.Element) Reply) *Read {
-	if req.Queued || len(names) == 1 || req.Backend.engine.Level() < turn.Level3 {
-		return req.readEach(names, eachKey(strings), func(os []Outcome) (Reply, error) {
-			els := make([]turn.Element, len(os))
-			for i := range os {
-				els[i].Value = os[i].Value
-				if els[i].Missing = !exists(os[i].Result); strings {
-					els[i].Missing = !os[i].Found
-				}
-			}
-			return answer(els), nil
-		})
-	}
-	q := &turn.Lookup{Keys: req.keysOf(names), Strings: strings}
-	return &Read{Keys: q.Keys, Queries: []turn.Query{q}, Answer: func(os []Outcome) (Reply, error) {
-		if os[0].Err != nil {
-			return nil, os[0].Err
-		}
-		return answer(os[0].Elements), nil
-	}}
-}
-
-// eachKey is what is asked of one key in place of a Lookup.
-func eachKey(strings bool) func(turn.Key) turn.Query {
-	if !strings {
-		return InfoOf
-	}
-	return func(k turn.Key) turn.Query { return &turn.GetString{Key: k} }
-}

@@ -229,3 +229,21 @@ func mset(req *Request, args [][]byte) Action {
 	}
 	return a
 }
+
+func msetnx(req *Request, args [][]byte) Action {
+	if len(args)%2 == 0 {
+		return ErrArity("msetnx")
+	}
+	op := new(turn.SetNew)
+	for i := 1; i < len(args); i += 2 {
+		op.Keys = append(op.Keys, req.key(args[i]))
+		op.Values = append(op.Values, req.payload(args[i+1]))
+	}
+	return &Write{Op: op, Keys: op.Keys, Done: func(w *resp.Writer, r turn.Result) {
+		if r.Count > 0 {
+			w.Int(1)
+			return
+		}
+		w.Int(0)
+	}}
+}
