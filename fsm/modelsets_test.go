@@ -113,7 +113,8 @@ func (g *generator) several(ns string, typ turn.Type) (keys []turn.Key) {
 }
 
 func (g *generator) combination(ns string) turn.CombineSets {
-	q := turn.CombineSets{Keys: g.several(ns, turn.TypeSet), By: turn.SetsBy(g.rnd.IntN(3)), OnlyCount: g.rnd.IntN(3) == 0}
+	q := turn.CombineSets{Keys: g.several(ns, turn.TypeSet), By: turn.SetsBy(g.rnd.IntN(3)),
+		OnlyCount: g.rnd.IntN(3) == 0}
 	if q.OnlyCount {
 		q.Limit = uint64(g.rnd.IntN(4))
 	}

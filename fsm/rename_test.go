@@ -133,7 +133,8 @@ func TestRenamedKnowsIDsOfRemovedMessages(t *testing.T) {
 					t.Errorf("level %d, in %s: %s again: %+v", level, how, id, got)
 				}
 			}
-			if is := r.query(&turn.Info{Key: named("c")}).Session; level == turn.Level3 && !reflect.DeepEqual(is, before) {
+			if is := r.query(&turn.Info{Key: named("c")}).Session; level == turn.Level3 &&
+				!reflect.DeepEqual(is, before) {
 				t.Errorf("in %s: %+v, before all came again %+v", how, is, before)
 			}
 			out := r.apply(1, &turn.Append{Key: named("c"),

@@ -10,8 +10,8 @@
 // does not vote for), rollback (older copies of its data), membership (which nodes may connect),
 // diskspace, staterepair, levels (what may come into the log), requests (what nodes ask each other),
 // group (who the members are, and who leads), members (their changes), preference (who is to lead). This
-// package connects them, runs Raft, and manages leadership. Only it, datadir, raftlog, ballot, snapshot, group and members import
-// Raft.
+// package connects them, runs Raft, and manages leadership. Only it, datadir, raftlog, ballot, snapshot, group and
+// members import Raft.
 //
 // # Promises
 //

@@ -12,7 +12,8 @@ import (
 func (n *Node) newReader() *readindex.Reader {
 	return readindex.New(readindex.Config{
 		Self: n.id, Cluster: readCluster{n}, Peers: n.peers, State: n.data.State,
-		LeaderWait: n.cfg.Calls.LeaderWait, RoundLimit: min(n.cfg.Consensus.Heartbeat, time.Second), Tracer: n.cfg.Tracer,
+		LeaderWait: n.cfg.Calls.LeaderWait, RoundLimit: min(n.cfg.Consensus.Heartbeat, time.Second),
+		Tracer: n.cfg.Tracer,
 	})
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// A learner is killed when its log has its removal, and its state, which was not flushed, does not even have that it was
-// added. It learns of the removal when it starts again.
+// A learner is killed when its log has its removal, and its state, which was not flushed, does not even have that it
+// was added. It learns of the removal when it starts again.
 func TestRemovedLearnerWithoutRecordsStops(t *testing.T) {
 	c := newCluster(t, 3)
 	c.ready()

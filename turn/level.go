@@ -24,8 +24,8 @@ const (
 	Level2
 	// Level3 combines sets, in answers and in place of a key (CombineSets, StoreSets), and looks several keys up as of
 	// one state (Lookup). It renames sessions with all ids that they know, also those of messages that were removed
-	// before. Transactions that take place as a whole pop, edit, remove and replace messages, set how much sessions keep,
-	// and rename keys. To look for a push among sessions that were renamed takes of what an entry may cost.
+	// before. Transactions that take place as a whole pop, edit, remove and replace messages, set how much sessions
+	// keep, and rename keys. To look for a push among sessions that were renamed takes of what an entry may cost.
 	Level3
 )
 

@@ -18,7 +18,8 @@ func TestOrderOfStepsInATransactionAsAWhole(t *testing.T) {
 		steps []Op
 		step  int // that is rejected; 0: none, −1: all of them together
 	}{
-		"what may come after what": {[]Op{edit, remove, edit, add(k, "b"), &Retain{Key: k, Keep: Retention{Messages: 1}},
+		"what may come after what": {[]Op{edit, remove, edit, add(k, "b"),
+			&Retain{Key: k, Keep: Retention{Messages: 1}},
 			replace, &Delete{Keys: []Key{k}}, pop, &Rename{Key: other, To: key("to"), Replace: true}}, 0},
 		"turns, then messages":     {[]Op{&SetMetadata{Key: k}, &Expire{Key: k}, turns, add(k, "a")}, 0},
 		"messages, then turns":     {[]Op{add(k, "a"), turns}, 2},

@@ -23,7 +23,8 @@ func TestZoneRisks(t *testing.T) {
 	} {
 		c := turn.Cluster{Nodes: []turn.Node{{ID: "n9", Zone: "c"}}}
 		for i, zone := range strings.Fields(zones) {
-			c.Nodes = append(c.Nodes, turn.Node{ID: "n" + string(rune('1'+i)), Zone: strings.Trim(zone, "-"), Voter: true})
+			c.Nodes = append(c.Nodes, turn.Node{ID: "n" + string(rune('1'+i)), Zone: strings.Trim(zone, "-"),
+				Voter: true})
 		}
 		var got []string
 		for _, risk := range c.ZoneRisks() {

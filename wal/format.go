@@ -45,7 +45,6 @@ import (
 const (
 	formatVersion = 1
 
-	preambleSize   = 16
 	headerSize     = 4096
 	frameHeadSize  = 40
 	recordHeadSize = 24

@@ -9,7 +9,8 @@ import (
 // backupMutants break backups, and clusters that begin with the state of another one.
 func backupMutants() []mutation.Mutant {
 	return []mutation.Mutant{
-		{Name: "restored-above-for-root", About: "new directories above a restored one stay root's, and the node cannot open it",
+		{Name: "restored-above-for-root", About: "new directories above a restored one stay root's, and the node " +
+			"cannot open it",
 			Edits:    []mutation.Edit{{In: "owner.giveDirectories", Old: "range o.made {", New: "range o.made[:0] {"}},
 			Catchers: []mutation.Catcher{{Test: "TestRestoreGivesToTheOwner", Runs: 1}}},
 		{Name: "incarnations-restored", About: "sessions of a restored cluster have the incarnations of the old one's",

@@ -37,20 +37,21 @@ func callsMutants() []mutation.Mutant {
 			Catchers: []mutation.Catcher{{Scenario: "calm", Time: 8 * time.Second, Workloads: "values",
 				Shows: []string{"not linearizable"}, Runs: 5}}},
 		{Name: "rejected-call-waits",
-			About: "a call that a new leader rejects, and that was sent in an earlier term, waits for an outcome that " +
-				"does not come",
+			About: "a call that a new leader rejects, and that was sent in an earlier term, waits for an outcome " +
+				"that does not come",
 			Edits: []mutation.Edit{{In: "(*Calls).refused", Old: "0, why, final", New: "0, why, false && final"},
 				{In: "(*Calls).refused", Old: "case c.lastTerm < t.passed:", New: "case false:"}},
 			Catchers: []mutation.Catcher{{Test: "TestRejectedCallEndsWhenItsAttemptsAreDecided", Runs: 1}}},
 		{Name: "forwarded-call-waits",
-			About: "a follower does not know in which term it sent a call, and lets it wait when the next leader rejects it",
+			About: "a follower does not know in which term it sent a call, and lets it wait when the next leader " +
+				"rejects it",
 			Edits: []mutation.Edit{{In: "forwarding.Leader", Old: "_, term, _ = f.raft.State()",
 				New: "term = 1 << 62"}},
 			Catchers: []mutation.Catcher{{Test: "TestForwardedCallThatTheNextLeaderRejectsEnds", Runs: 1}}},
 		{Name: "infos-local", About: "what a node tells of a session beside its messages is its own state's",
 			Edits: []mutation.Edit{{Old: "\treturn r.linearizable(d, q)\n",
-				New: "\tif _, ok := q.(*turn.Info); ok {\n\t\tif res, elsewhere, err := r.answer(d.Context, q); !elsewhere {\n" +
-					"\t\t\treturn res, err\n\t\t}\n\t}\n\treturn r.linearizable(d, q)\n"}},
+				New: "\tif _, ok := q.(*turn.Info); ok {\n\t\tif res, elsewhere, err := r.answer(d.Context, q); " +
+					"!elsewhere {\n\t\t\treturn res, err\n\t\t}\n\t}\n\treturn r.linearizable(d, q)\n"}},
 			Catchers: []mutation.Catcher{{Scenario: "calm", Time: 6 * time.Second, Workloads: "forks",
 				Shows: []string{"not linearizable"}, Runs: 3}}},
 		{Name: "client-without-ids", About: "the Go client sends appends again that it gave no ids",

@@ -39,7 +39,8 @@ func costMutants() []mutation.Mutant {
 		{Name: "combinations-unbounded", About: "a combination of sets looks at any number of members",
 			Edits:    []mutation.Edit{{In: "(*Combination).spent", Old: "c.Cost > mostLooked", New: "false"}},
 			Catchers: []mutation.Catcher{{Test: "TestCombinationsThatLookAtMuch", Runs: 1}}},
-		{Name: "replies-unbounded", About: "clients that do not read their replies have the node keep any number of them",
+		{Name: "replies-unbounded", About: "clients that do not read their replies have the node keep any number of " +
+			"them",
 			Edits: []mutation.Edit{{In: "(*Budget).takeLocked",
 				Old: "n > 0 && (b.held[who]+n > b.each || b.used+n > b.most)", New: "false"}},
 			Catchers: []mutation.Catcher{{Test: "TestReplyWithoutRoom", Runs: 1}}},

@@ -5,7 +5,8 @@ import "github.com/turnlog/turnlog/cluster-test/mutation"
 // restoredMutants break how a node finds out that an older copy of its data was put back.
 func restoredMutants() []mutation.Mutant {
 	return []mutation.Mutant{
-		{Name: "learners-unheard", About: "an older copy of an only voter goes on although a learner knows what it lacks",
+		{Name: "learners-unheard", About: "an older copy of an only voter goes on although a learner knows what it " +
+			"lacks",
 			Edits: []mutation.Edit{{In: "(*Dir).Lacks", Old: "case p.Index == 0 || missing:",
 				New: "case p.Index >= 0 || missing:"}},
 			Catchers: []mutation.Catcher{{Test: "TestOlderCopyOfAnOnlyVoterStopsWhenALearnerKnowsMore", Runs: 1}}},
@@ -15,7 +16,8 @@ func restoredMutants() []mutation.Mutant {
 				New: "return voters == 0 && !self"}},
 			Catchers: []mutation.Catcher{{Test: "TestOlderCopyOfAnOnlyVoterStopsWhenALearnerKnowsMore", Runs: 1}}},
 		{Name: "nameless-learner-unheard",
-			About:    "a learner that was killed before it stored to which cluster it belongs is not heard by an older copy",
+			About: "a learner that was killed before it stored to which cluster it belongs is not heard by an " +
+				"older copy",
 			Edits:    []mutation.Edit{{In: "(*Policy).sameCluster", Old: "== r.Incarnation)", New: "!= r.Incarnation)"}},
 			Catchers: []mutation.Catcher{{Test: "TestOnlyVoterHearsALearnerWithoutClusterID", Runs: 1}}},
 		{Name: "forgotten-vote-is-no-loss",
@@ -49,7 +51,8 @@ func restoredMutants() []mutation.Mutant {
 				New: "checkMajority(len(recorded)-1, \"by the state\")"}},
 			Catchers: []mutation.Catcher{{Test: "TestVotersThatReplaceADamagedLog", Runs: 1}}},
 		{Name: "copy-of-a-lone-node-waits",
-			About:    "an older copy of a node that was alone takes what a leader sends in the place of what it acknowledged",
+			About: "an older copy of a node that was alone takes what a leader sends in the place of what it " +
+				"acknowledged",
 			Edits:    []mutation.Edit{{In: "(*Dir).CheckCopy", Old: "len(servers) != 1", New: "len(servers) != 0"}},
 			Catchers: []mutation.Catcher{{Test: "TestOlderCopyThatKnowsNoOtherMember", Runs: 1}}},
 		{Name: "only-voter-uncommitted",
@@ -72,13 +75,14 @@ func restoredMutants() []mutation.Mutant {
 				New: "t.ballot.Elects(term)); err != nil {"}},
 			Catchers: []mutation.Catcher{{Test: "TestOnlyVoterDoesNotLeadWithoutWhatItLost", Runs: 1}}},
 		{Name: "promoted-learner-not-awaited",
-			About: "the only voter, which lost the end of its log, does not wait for a learner that was given a vote in it",
+			About: "the only voter, which lost the end of its log, does not wait for a learner that was given a vote " +
+				"in it",
 			Edits: []mutation.Edit{{Old: "case len(servers) > 1 && !(beyond && d.recordedAlone()):",
 				New: "case d.otherVoter(servers) && !(beyond && d.recordedAlone()):"}},
 			Catchers: []mutation.Catcher{{Test: "TestLearnerPromotedInWhatTheOnlyVoterLost", Runs: 1}}},
 		{Name: "records-of-learners-believed",
-			About: "the only voter, which lost the end of its log, takes the record of a learner for a proof that it has " +
-				"no vote",
+			About: "the only voter, which lost the end of its log, takes the record of a learner for a proof that it " +
+				"has no vote",
 			Edits: []mutation.Edit{{Old: "case len(servers) > 1 && !(beyond && d.recordedAlone()):",
 				New: "case len(servers) > 1 && !(beyond && d.recordedOnlyVoter()):"}},
 			Catchers: []mutation.Catcher{{Test: "TestLearnerPromotedBeyondTheStateOfTheOnlyVoter", Runs: 1}}},

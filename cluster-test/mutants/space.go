@@ -30,8 +30,8 @@ func spaceMutants() []mutation.Mutant {
 			Catchers: []mutation.Catcher{{Test: "TestLastFileIsEmptiedWhenThereIsSpaceForTheNext", Runs: 1}}},
 		{Name: "half-empty-for-good",
 			About: "on a full disk, too, a block file is emptied only when a third of it is in use",
-			Edits: []mutation.Edit{{Old: "return worth{sparseWhenShort, s.left.Load() / 4 * 3, s.files.FileBytes() / 16, " +
-				"true}",
+			Edits: []mutation.Edit{{Old: "return worth{sparseWhenShort, s.left.Load() / 4 * 3, " +
+				"s.files.FileBytes() / 16, true}",
 				New: "return worth{sparse, s.left.Load() / 4 * 3, 0, true}"}},
 			Catchers: []mutation.Catcher{{Test: "TestFilesAreEmptiedSoonerOnAFullDisk", Runs: 1}}},
 		{Name: "full-for-good", About: "a full disk rejects what would free space, too",

@@ -216,7 +216,8 @@ func TestTracesGoAcrossNodes(t *testing.T) {
 
 	leader.tracedPost(id(2), "01", key, body+`,"expect":7}`)
 	want = "POST /v1/sessions/{key}/messages @" + l + " turnlog.outcome=not_applied " +
-		"http.response.status_code=409 db.namespace=0 error.type=CONFLICT\n  turnlog.queue @" + l + "\n  turnlog.commit @" + l +
+		"http.response.status_code=409 db.namespace=0 error.type=CONFLICT\n  turnlog.queue @" + l +
+		"\n  turnlog.commit @" + l +
 		"\n  turnlog.apply @" + l + "\n"
 	if got := c.wait(t, id(2), 4); got != want {
 		t.Errorf("a conflict at the leader:\n%s\nwant\n%s", got, want)

@@ -147,7 +147,8 @@ func (m *machine) upgrade(dir string) {
 	m.is("turnlog read chat --timeout 30s 2>/dev/null | grep -c hello", "1")
 }
 
-// reinstall: settings that were changed outlive a downgrade, the package's removal, and another version of its own file.
+// reinstall: settings that were changed outlive a downgrade, the package's removal, and another version of its own
+// file.
 func (m *machine) reinstall(dir string) {
 	m.install(dir, "1.0.0")
 	m.is("tail -n 1 /etc/turnlog/turnlog.yaml", "# ours")

@@ -18,8 +18,8 @@ func Private(info fs.FileInfo) bool {
 	return ok && perm&0o037 == 0 && forGroup(int(s.Uid), int(s.Gid), os.Geteuid(), os.Getegid())
 }
 
-// forGroup reports whether a file of an owner and a group was made by root for the group of a process. Root's own group is
-// not one: accounts of other services may be in it.
+// forGroup reports whether a file of an owner and a group was made by root for the group of a process. Root's own group
+// is not one: accounts of other services may be in it.
 func forGroup(owner, group, uid, gid int) bool {
 	return owner == 0 && group == gid && gid != 0 && uid != 0
 }

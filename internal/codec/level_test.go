@@ -129,7 +129,8 @@ func TestLevelOfStepsOfTransactionsAsAWhole(t *testing.T) {
 			b, level, err := EncodeOpLevel(&turn.Tx{All: all, Steps: []turn.Step{{Op: &turn.Clear{Key: k}}, {Op: op}}})
 			_, read, err2 := DecodeOpLevel(b)
 			if err != nil || err2 != nil || level != want || read != want {
-				t.Errorf("%T, all %v: it needs level %d, read %d, want %d; %v, %v", op, all, level, read, want, err, err2)
+				t.Errorf("%T, all %v: it needs level %d, read %d, want %d; %v, %v", op, all, level, read, want, err,
+					err2)
 			}
 		}
 	}

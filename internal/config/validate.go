@@ -96,8 +96,8 @@ func (t *Traces) check() error {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
 		u.Fragment != "" {
 		// Without the value: a password may be in it.
-		return errors.New("otlp-endpoint: must be http://HOST:PORT or https://HOST:PORT, with a path if the collector has " +
-			"one, and without credentials, which are for OTEL_EXPORTER_OTLP_HEADERS")
+		return errors.New("otlp-endpoint: must be http://HOST:PORT or https://HOST:PORT, with a path if the " +
+			"collector has one, and without credentials, which are for OTEL_EXPORTER_OTLP_HEADERS")
 	}
 	return nil
 }

@@ -153,8 +153,8 @@ func (d *Dir) CheckHelp(servers []raft.Server) error {
 	}
 	advice := "; or, to go on without what is lost, delete the file " + d.Mark.Path() + " and start again"
 	if beyond { // it would apply no entry that takes the place of one that is lost
-		advice = ". If there is none, begin a new cluster with the state of this node, which goes beyond the log (turnlog " +
-			"recover); if the cluster has other members after all, " + Reseed
+		advice = ". If there is none, begin a new cluster with the state of this node, which goes beyond the log " +
+			"(turnlog recover); if the cluster has other members after all, " + Reseed
 	}
 	return fmt.Errorf("the log has lost %v, and no other voter has it: to damage, or to an older copy that "+
 		"was put back. Put a whole and newer copy of the data directory in its place%s", lost, advice)

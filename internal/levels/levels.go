@@ -153,7 +153,7 @@ func belowLevel(needs, level turn.ClusterLevel) *turn.Error {
 		return nil
 	}
 	return turn.Errorf(turn.Unavailable, "this needs cluster level %d, and the cluster is at level %d, which rises "+
-		"when every member runs a version that knows more: see turnlog cluster status", needs, level)
+		"when every member runs a version that supports it; see turnlog cluster status", needs, level)
 }
 
 // AwaitQuery is Await for a query.

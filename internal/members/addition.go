@@ -118,8 +118,8 @@ func (mc *Changes) addLearner(ctx context.Context, t *propose.Term, c requests.C
 			return nil, err
 		}
 		if _, found := now.Find(c.ID); !found && facts.Recorded {
-			return nil, turn.Errorf(turn.Invalid, "node %s at %s has the data of an earlier membership, and may stop when "+
-				"it hears that this is over: start it with an empty data directory, then add it", c.ID, c.Addr)
+			return nil, turn.Errorf(turn.Invalid, "node %s at %s has the data of an earlier membership, and may stop "+
+				"when it hears that this is over: start it with an empty data directory, then add it", c.ID, c.Addr)
 		}
 		return mc.cfg.Raft.Load().AddNonvoter(raft.ServerID(c.ID), raft.ServerAddress(c.Addr), 0, time.Second), nil
 	})

@@ -84,10 +84,11 @@ func (p *Policy) overtaken(r peer.Facts) error {
 	lacks := p.cfg.Cluster.Lacks(committed)
 	if s, member := p.cfg.Cluster.Configuration().Find(r.NodeID); lacks && member && !s.Voter {
 		return fmt.Errorf("this node is the only voter, and its log, which ends at %v, does not have %v, which the "+
-			"learner %[3]s knows to be committed: an older copy of this node's data was put back, and what it acknowledged "+
-			"since then is not in it. Put a whole and newer copy of its data directory in its place; or begin a new cluster "+
-			"with the data of node %[3]s (turnlog recover); or, to go on without what this copy lacks, stop node %[3]s, "+
-			"start this one, and remove node %[3]s from the cluster", p.cfg.Cluster.LogEnd(), committed, r.NodeID)
+			"learner %[3]s knows to be committed: an older copy of this node's data was put back, and what it "+
+			"acknowledged since then is not in it. Put a whole and newer copy of its data directory in its place; or "+
+			"begin a new cluster with the data of node %[3]s (turnlog recover); or, to go on without what this copy "+
+			"lacks, stop node %[3]s, start this one, and remove node %[3]s from the cluster",
+			p.cfg.Cluster.LogEnd(), committed, r.NodeID)
 	}
 	if lacks {
 		return p.overtakenBy(r.NodeID, committed)
@@ -98,8 +99,8 @@ func (p *Policy) overtaken(r peer.Facts) error {
 	return nil
 }
 
-// sameCluster reports whether another node surely belongs to this node's cluster: it says so or, if it was killed before
-// it had stored to which one it belongs, has the data directory that the state records of it.
+// sameCluster reports whether another node surely belongs to this node's cluster: it says so or, if it was killed
+// before it had stored to which one it belongs, has the data directory that the state records of it.
 func (p *Policy) sameCluster(r peer.Facts) bool {
 	own := p.cfg.Identity().ClusterID
 	return own != "" && (own == r.ClusterID ||

@@ -317,8 +317,9 @@ func TestOnlyVoterThatLacksWhatIsCommitted(t *testing.T) {
 		n := newNode("n1", "n2")
 		n.cluster.configuration = test.servers
 		n.cluster.lacks = raftlog.Position{Index: 4, Term: 2}
-		err := n.Admit(peer.Meeting{Remote: from("n2", func(f *peer.Facts) { f.CommittedIndex, f.CommittedTerm = 4, 2 }),
-			Purpose: peer.Stream})
+		err := n.Admit(peer.Meeting{Remote: from("n2", func(f *peer.Facts) {
+			f.CommittedIndex, f.CommittedTerm = 4, 2
+		}), Purpose: peer.Stream})
 		if (n.failed != nil) != (test.says != "") || test.says != "" && !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: %v; it stops: %v", name, err, n.failed)
 		}

@@ -177,7 +177,8 @@ func leaderMetrics(out sink, s raftstore.LeaderStats) {
 	zone := prometheus.NewDesc("turnlog_zone_info", "1; the label tells where the node is, by its setting zone.",
 		[]string{"zone"}, nil)
 	out <- prometheus.MustNewConstMetric(zone, prometheus.GaugeValue, 1, s.Zone)
-	out.gauge("leader_preference", "How much the node is preferred as the leader; 0: not at all.", float64(s.Preference))
+	out.gauge("leader_preference", "How much the node is preferred as the leader; 0: not at all.",
+		float64(s.Preference))
 	out.gauge("other_members", "Members of the cluster besides the node.", float64(s.Others))
 	out.gauge("other_members_connected", "Members that the node's requests reach, besides itself.",
 		float64(s.Connected))

@@ -105,8 +105,8 @@ func (s *Secret) meet(c io.ReadWriter, self string) (id string, err error) {
 	}
 	if !s.proves(p, roleAcceptor, dialer, acceptor) {
 		return "", &Refusal{RefusedCredential,
-			fmt.Sprintf("what answers as node %s does not know the cluster secret of this node: both need the same file "+
-				"(--cluster-secret-file)", acceptor.id)}
+			fmt.Sprintf("what answers as node %s does not know the cluster secret of this node: both need the same "+
+				"file (--cluster-secret-file)", acceptor.id)}
 	}
 	return acceptor.id, message{secretProof, proofOfDialer, proof(s.Keys[0], roleDialer, dialer, acceptor)}.write(c)
 }

@@ -28,7 +28,7 @@ type Forwarded struct {
 	Origin, Session uint64 // of the sender's calls; rises with each session
 	Place           uint64 // of the batch in its session, from 0
 	Commands        []codec.Command
-	Traces          []Announced // of those that are traced; the receiver hears of them beforehand, if it knows of traces
+	Traces          []Announced // of those that are traced; a receiver that knows of traces hears of them beforehand
 }
 
 // Forwarder sends this node's calls to the leader as long as that is another

@@ -90,7 +90,8 @@ func TestTracedCallsAreForwarded(t *testing.T) {
 		if len(second.Traces) != 1 || second.Traces[0].Context.Span == first.Traces[0].Context.Span {
 			t.Errorf("announced %+v again", second.Traces)
 		}
-		second.answer([]fsm.Outcome{{Origin: 7, Number: 1}, {Origin: 7, Number: 2, Result: turn.Result{Revision: 5}}}, nil)
+		second.answer([]fsm.Outcome{{Origin: 7, Number: 1}, {Origin: 7, Number: 2, Result: turn.Result{Revision: 5}}},
+			nil)
 		synctest.Wait()
 		span.End()
 		s.expect(t, "turnlog.queue", "turnlog.forward n2", "turnlog.queue", "turnlog.forward n3", "request")
@@ -128,7 +129,8 @@ func TestTracedBatchesOfOthers(t *testing.T) {
 	if !p.step() {
 		t.Fatal("the batch is not proposed")
 	}
-	tracing.Applied(time.Now(), []fsm.Outcome{{Origin: 9, Number: 1, Err: turn.Errorf(turn.Conflict, "no")}, {Origin: 8}})
+	tracing.Applied(time.Now(), []fsm.Outcome{{Origin: 9, Number: 1, Err: turn.Errorf(turn.Conflict, "no")},
+		{Origin: 8}})
 	s.expect(t, "turnlog.queue", "turnlog.commit", "turnlog.apply", "turnlog.forwarded CONFLICT not_applied")
 	take(5, 2) // out of turn
 	s.expect(t, "turnlog.forwarded UNAVAILABLE not_applied")
@@ -144,8 +146,8 @@ func TestAnnouncedInVain(t *testing.T) {
 		tracing := NewTracing(trace.New(s, 0))
 		announce := func(from int) {
 			for i := range maxTraced + 100 {
-				tracing.Announce(uint64(from), "n2", []Announced{{uint64(i), trace.Context{Trace: [16]byte{1}, Span: [8]byte{1},
-					Sampled: true}}})
+				tracing.Announce(uint64(from), "n2", []Announced{{uint64(i),
+					trace.Context{Trace: [16]byte{1}, Span: [8]byte{1}, Sampled: true}}})
 			}
 			if len(tracing.open) != maxTraced || tracing.count.Load() != maxTraced {
 				t.Fatalf("%d operations are traced, %d by the count", len(tracing.open), tracing.count.Load())
@@ -159,7 +161,8 @@ func TestAnnouncedInVain(t *testing.T) {
 				t.Error("what never came is still expected")
 			}
 			tracing.answered([]codec.Command{{Origin: 2, Number: 1}}, nil)
-			tracing.Announce(2, "n2", []Announced{{1, trace.Context{Trace: [16]byte{1}, Span: [8]byte{1}, Sampled: true}}})
+			tracing.Announce(2, "n2", []Announced{{1, trace.Context{Trace: [16]byte{1}, Span: [8]byte{1},
+				Sampled: true}}})
 		}
 	})
 }

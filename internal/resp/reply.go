@@ -21,9 +21,6 @@ func NewReplyReader(r io.Reader, lim Limits) *ReplyReader {
 	return &ReplyReader{br: bufio.NewReaderSize(r, 4*readBuffer), lim: lim.withDefaults()}
 }
 
-// Buffered returns the number of bytes that were received and not read yet.
-func (r *ReplyReader) Buffered() int { return r.br.Buffered() }
-
 // Next returns the next reply, whose memory is the caller's. An error reply is
 // a Value, not an error. Every error is final: a ProtocolError, or one of the
 // connection, io.EOF between two replies and io.ErrUnexpectedEOF within one.

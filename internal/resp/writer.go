@@ -39,9 +39,6 @@ func (w *Writer) Protocol() int { return w.proto }
 // SetProtocol changes the version for what is written from now on.
 func (w *Writer) SetProtocol(version int) { w.proto = version }
 
-// Err returns the error that stopped the Writer, if one did.
-func (w *Writer) Err() error { return w.err }
-
 // Flush writes out what is gathered.
 func (w *Writer) Flush() error {
 	if len(w.buf) > 0 && w.err == nil {

@@ -95,7 +95,7 @@ func TestWriterStopsAfterAnError(t *testing.T) {
 	var out brokenWriter
 	w := NewWriter(&out)
 	w.Status("OK")
-	if w.Flush() == nil || w.Err() == nil {
+	if w.Flush() == nil || w.err == nil {
 		t.Fatal("no error")
 	}
 	w.Bulk(make([]byte, 1<<20))

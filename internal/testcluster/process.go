@@ -46,9 +46,6 @@ func StartProcess(name, log string, cmd *exec.Cmd, ended func(outcome string)) (
 // PID is the process's id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Log is the file with its output.
-func (p *Process) Log() string { return p.log }
-
 // Exited is closed when the process is gone.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 

@@ -74,7 +74,8 @@ func TestParts(t *testing.T) {
 	c, bs, as, root := k.spans[0], k.spans[1], k.spans[2], k.spans[3]
 	if len(k.spans) != 4 || c.Parent != bs.Context.Span || bs.Parent != as.Context.Span ||
 		as.Parent != parse(t, "01").Span || as.Context.Trace != parse(t, "01").Trace ||
-		c.Context.Trace != as.Context.Trace || c.Context.Span == bs.Context.Span || !c.Ended.Equal(at.Add(time.Second)) {
+		c.Context.Trace != as.Context.Trace || c.Context.Span == bs.Context.Span ||
+		!c.Ended.Equal(at.Add(time.Second)) {
 		t.Errorf("%+v", k.spans)
 	}
 	if as.Failed || !bs.Failed || len(bs.Attributes) != 3 || bs.Attributes[1] != Text("x", "2") {

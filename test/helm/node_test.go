@@ -141,7 +141,8 @@ func (p *pods) start(n *pod) {
 	}
 }
 
-// asItsUser has a pod run as the user that the chart names, with a volume of its own, and secrets as the kubelet mounts them.
+// asItsUser has a pod run as the user that the chart names, with a volume of its own, and secrets as the kubelet mounts
+// them.
 func (p *pods) asItsUser(n *pod) {
 	p.t.Helper()
 	uid, gid := int(*n.user.RunAsUser), int(*n.user.RunAsGroup)

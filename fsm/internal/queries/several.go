@@ -156,7 +156,8 @@ func (l *lookup) inStore(i int, h *memtable.Head) (err error) {
 // take puts a string into the answer.
 func (l *lookup) take(i int, value []byte) error {
 	if l.left -= len(value); l.left < 0 {
-		return turn.Errorf(turn.TooLarge, "the strings have more than the bytes that one answer may have; ask for fewer keys")
+		return turn.Errorf(turn.TooLarge, "the strings have more than the bytes that one answer may have; ask for "+
+			"fewer keys")
 	}
 	l.r.Elements[i].Value = value
 	return nil

@@ -38,7 +38,8 @@ func openFileOf(db *bbolt.DB) (*os.File, error) {
 	return descriptors.Open(func() (*os.File, error) { return os.Open(db.Path()) })
 }
 
-// openBolt opens the bbolt file of a store, creating it if it is not there. It returns into how much space that is mapped.
+// openBolt opens the bbolt file of a store, creating it if it is not there. It returns into how much space that is
+// mapped.
 func openBolt(disk Disk, dir string) (*bbolt.DB, int64, error) {
 	path := filepath.Join(dir, storeName)
 	info, err := os.Stat(path)

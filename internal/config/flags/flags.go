@@ -38,11 +38,11 @@ func Register(fs *pflag.FlagSet, c *config.Config) {
 	fs.BoolVar(&c.Cluster.Join, "join", false,
 		"if this node is new, wait until it is added to a running cluster with 'turnlog cluster join'")
 	fs.StringVar(&c.Cluster.Zone, "zone", "",
-		"where this node is, as a zone of a cloud, a data centre or a rack; 'turnlog cluster status' shows it, and warns if "+
-			"the failure of one zone would leave no majority (default: not said)")
+		"where this node is, as a zone of a cloud, a data centre or a rack; 'turnlog cluster status' shows it, and "+
+			"warns if the failure of one zone would leave no majority (default: not said)")
 	fs.IntVar(&c.Cluster.LeaderPreference, "leader-preference", 0,
-		"leadership moves to the voter with the highest preference, from 0 to 1000, when it has been able to lead for a "+
-			"while; 0 on all nodes: it stays where it is")
+		"leadership moves to the voter with the highest preference, from 0 to 1000, when it has been able to lead "+
+			"for a while; 0 on all nodes: it stays where it is")
 	fs.IntVar(&c.Cluster.HoldLevel, "hold-level", c.Cluster.HoldLevel,
 		"keep the cluster at this level, so that nodes can go back to the previous version after an upgrade; "+
 			"'turnlog cluster status' shows the current level, which never falls; -1: the level rises when all "+

@@ -102,8 +102,8 @@ func (h *charge) take(ctx context.Context, n int64, less func() int64) error {
 		return nil
 	}
 	if need = h.missing(n); need > 0 && !h.budget.TakeWithin(ctx, h.wait, h.who, need) {
-		return turn.Errorf(turn.Overloaded, "replies that clients have not read yet take up the memory for replies; read "+
-			"them, ask for less, or try again")
+		return turn.Errorf(turn.Overloaded, "replies that clients have not read yet take up the memory for replies; "+
+			"read them, ask for less, or try again")
 	}
 	h.add(max(need, 0))
 	return nil

@@ -99,7 +99,8 @@ func (g generator) keyFor(key string) string {
 }
 
 func (g generator) anyKey() string {
-	return pick(g, g.key(), "s1", "s2", "int", "h1", "h2", "set1", "set2", "set3", "z1", "z2", "x1", "x2", "new1", "new2")
+	return pick(g, g.key(), "s1", "s2", "int", "h1", "h2", "set1", "set2", "set3", "z1", "z2", "x1", "x2", "new1",
+		"new2")
 }
 
 func (g generator) list(key string) []string {
@@ -308,7 +309,8 @@ func (g generator) combining(key string) []string {
 	case 1, 2:
 		return append([]string{pick(g, "SINTER", "SUNION", "SDIFF")}, sets...)
 	}
-	return append([]string{pick(g, "SINTERSTORE", "SUNIONSTORE", "SDIFFSTORE"), pick(g, "set1", "set2", "set3", g.anyKey())},
+	return append([]string{pick(g, "SINTERSTORE", "SUNIONSTORE", "SDIFFSTORE"),
+		pick(g, "set1", "set2", "set3", g.anyKey())},
 		sets...)
 }
 

@@ -34,7 +34,8 @@ func TestRepliesHaveABound(t *testing.T) {
 	for range 10 {
 		c := s.as(t, "bad")
 		bad = append(bad, c.nc)
-		request := strings.Repeat("LRANGE long 0 -1\r\n", 4) + strings.Repeat("MULTI\r\nLRANGE long 0 -1\r\nEXEC\r\n", 4)
+		request := strings.Repeat("LRANGE long 0 -1\r\n", 4) +
+			strings.Repeat("MULTI\r\nLRANGE long 0 -1\r\nEXEC\r\n", 4)
 		if _, err := c.nc.Write([]byte(request)); err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +62,8 @@ func TestRepliesHaveABound(t *testing.T) {
 
 // A request for which there is no room in time says so, and what is behind it is served.
 func TestReplyWithoutRoom(t *testing.T) {
-	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), ReplyBytes: 48 << 20, ReplyWait: 50 * time.Millisecond})
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), ReplyBytes: 48 << 20,
+		ReplyWait: 50 * time.Millisecond})
 	c, other := dial(t, s.addr()), clientOn(t, pipe(s))
 	c.longList("long")
 	var idle []net.Conn

@@ -29,7 +29,8 @@ func TestSeveralKeysAtOneRevision(t *testing.T) {
 			if i%2 == 1 {
 				set, other = other, set
 			}
-			for _, args := range [][]string{{"MULTI"}, {"SET", "a", n}, {"SET", "b", n}, {"DEL", other}, {"SADD", set, "m"},
+			for _, args := range [][]string{{"MULTI"}, {"SET", "a", n}, {"SET", "b", n}, {"DEL", other},
+				{"SADD", set, "m"},
 				{"EXEC"}} {
 				if _, err := writer.tryDo(args...); err != nil {
 					return

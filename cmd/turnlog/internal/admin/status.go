@@ -62,8 +62,8 @@ func writeCluster(a *cli.App, c turn.Cluster, h turn.Health) error {
 		fmt.Fprintf(a.Stdout, "warning: %s\n", risk)
 	}
 	fmt.Fprintln(a.Stdout)
-	rows := [][]string{{"NODE", "ROLE", "ZONE", "VERSION", "LEVEL", "APPLIED", "BEHIND", "ON DISK", "DISK FREE", "RESP", "HTTP",
-		"NODE TO NODE", "STATE HASH"}}
+	rows := [][]string{{"NODE", "ROLE", "ZONE", "VERSION", "LEVEL", "APPLIED", "BEHIND", "ON DISK", "DISK FREE", "RESP",
+		"HTTP", "NODE TO NODE", "STATE HASH"}}
 	for i := range c.Nodes {
 		rows = append(rows, nodeRow(&c, &c.Nodes[i]))
 	}
@@ -75,8 +75,8 @@ func writeCluster(a *cli.App, c turn.Cluster, h turn.Health) error {
 }
 
 func nodeRow(c *turn.Cluster, n *turn.Node) []string {
-	row := []string{n.ID, "unreachable", "-", "-", "-", "-", "-", "-", "-", cli.OrDash(n.RESPAddr), cli.OrDash(n.HTTPAddr),
-		n.RaftAddr, "-"}
+	row := []string{n.ID, "unreachable", "-", "-", "-", "-", "-", "-", "-", cli.OrDash(n.RESPAddr),
+		cli.OrDash(n.HTTPAddr), n.RaftAddr, "-"}
 	if !n.Reachable {
 		return row
 	}

@@ -13,8 +13,8 @@ const NoContext = "none"
 // RegisterContext registers --context among the flags that all commands share.
 func (a *App) RegisterContext(root *cobra.Command) {
 	root.PersistentFlags().StringVar(&a.context, "context", a.Getenv("TURNLOG_CONTEXT"),
-		"context to connect with, see turnlog context; other flags override it, and it overrides the\nenvironment; none: "+
-			"no context. Default: that in TURNLOG_CONTEXT, or the selected one, which the\nenvironment overrides")
+		"context to connect with, see turnlog context; other flags override it, and it overrides the\nenvironment; "+
+			"none: no context. Default: that in TURNLOG_CONTEXT, or the selected one, which the\nenvironment overrides")
 	_ = root.RegisterFlagCompletionFunc("context",
 		func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 			return a.CompleteContext(cmd, nil, typed)

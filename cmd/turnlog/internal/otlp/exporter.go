@@ -79,8 +79,8 @@ func parseHeaders(list string) (http.Header, error) {
 		name, escaped, ok := strings.Cut(item, "=")
 		value, err := url.PathUnescape(strings.TrimSpace(escaped))
 		if name = strings.TrimSpace(name); !ok || name == "" || err != nil {
-			return nil, errors.New("OTEL_EXPORTER_OTLP_HEADERS must be NAME=VALUE,NAME=VALUE,…, with the values escaped as " +
-				"in a URL") // without what it says: it may have a secret
+			return nil, errors.New("OTEL_EXPORTER_OTLP_HEADERS must be NAME=VALUE,NAME=VALUE,…, with the values " +
+				"escaped as in a URL") // without what it says: it may have a secret
 		}
 		h.Set(name, value)
 	}

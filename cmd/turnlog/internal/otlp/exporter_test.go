@@ -107,7 +107,8 @@ func TestCollectorsThatRejectSpans(t *testing.T) {
 					t.Errorf("%+v, and %v are left; want %+v", e.Stats(), x.statuses, x.want)
 				}
 				for _, r := range x.requests {
-					if r.URL.String() != "http://collector:4318/v1/traces" || r.Header.Get("Authorization") != "Bearer a=b" ||
+					if r.URL.String() != "http://collector:4318/v1/traces" ||
+						r.Header.Get("Authorization") != "Bearer a=b" ||
 						r.Header.Get("X-Team") != "t" {
 						t.Errorf("%s %v", r.URL, r.Header)
 					}

@@ -44,20 +44,20 @@ func TestLinesAreThoseOfRedis(t *testing.T) {
 			c.SetNoEvict(true)
 			c.SetNamespace("3")
 			c.Received(start, "client|list")
-		}), "id=3 addr=127.0.0.1:58778 laddr=127.0.0.1:17999 fd=8 name=bob age=0 idle=0 flags=e db=3 sub=0 psub=0 ssub=0 " +
-			"multi=-1 qbuf=13 qbuf-free=20461 argv-mem=10 multi-mem=0 rbs=16384 rbp=16384 obl=0 oll=0 omem=0 " +
+		}), "id=3 addr=127.0.0.1:58778 laddr=127.0.0.1:17999 fd=8 name=bob age=0 idle=0 flags=e db=3 sub=0 psub=0 " +
+			"ssub=0 multi=-1 qbuf=13 qbuf-free=20461 argv-mem=10 multi-mem=0 rbs=16384 rbp=16384 obl=0 oll=0 omem=0 " +
 			"tot-mem=37658 events=r cmd=client|list user=default redir=-1 resp=2"},
 		{shown(4, 58784, func(c *Client) {
 			c.Received(start, "psubscribe")
 			c.SetSubscriptions(1, 1)
-		}), "id=4 addr=127.0.0.1:58784 laddr=127.0.0.1:17999 fd=9 name= age=0 idle=0 flags=P db=0 sub=1 psub=1 ssub=0 " +
-			"multi=-1 qbuf=0 qbuf-free=20474 argv-mem=0 multi-mem=0 rbs=16384 rbp=16384 obl=0 oll=0 omem=0 " +
+		}), "id=4 addr=127.0.0.1:58784 laddr=127.0.0.1:17999 fd=9 name= age=0 idle=0 flags=P db=0 sub=1 psub=1 " +
+			"ssub=0 multi=-1 qbuf=0 qbuf-free=20474 argv-mem=0 multi-mem=0 rbs=16384 rbp=16384 obl=0 oll=0 omem=0 " +
 			"tot-mem=37712 events=r cmd=psubscribe user=default redir=-1 resp=2"},
 		{shown(5, 58788, func(c *Client) {
 			c.Blocked = func() bool { return true }
 			c.Received(start, "blpop")
-		}), "id=5 addr=127.0.0.1:58788 laddr=127.0.0.1:17999 fd=10 name= age=0 idle=0 flags=b db=0 sub=0 psub=0 ssub=0 " +
-			"multi=-1 qbuf=0 qbuf-free=20474 argv-mem=7 multi-mem=0 rbs=16384 rbp=16384 obl=0 oll=0 omem=0 " +
+		}), "id=5 addr=127.0.0.1:58788 laddr=127.0.0.1:17999 fd=10 name= age=0 idle=0 flags=b db=0 sub=0 psub=0 " +
+			"ssub=0 multi=-1 qbuf=0 qbuf-free=20474 argv-mem=7 multi-mem=0 rbs=16384 rbp=16384 obl=0 oll=0 omem=0 " +
 			"tot-mem=37663 events=r cmd=blpop user=default redir=-1 resp=2"},
 	} {
 		line := c.client.Line(start)

@@ -75,8 +75,9 @@ func storeSets(by turn.SetsBy) Handler {
 // needsLevel3 refuses a command below that level.
 func (req *Request) needsLevel3() Error {
 	if level := req.Backend.engine.Level(); level < turn.Level3 {
-		return Error(ErrorText(turn.Errorf(turn.Invalid, "%s needs cluster level %d, and this node is at level %d: the "+
-			"level rises when every member runs a version that knows more, see turnlog cluster status",
+		return Error(ErrorText(turn.Errorf(turn.Invalid,
+			"%s needs cluster level %d, and this node is at level %d: the level "+
+				"rises when every member runs a version that supports it; see turnlog cluster status",
 			strings.ToUpper(req.Command.Name), turn.Level3, level), false))
 	}
 	return ""

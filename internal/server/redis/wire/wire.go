@@ -80,9 +80,6 @@ func (w *Wire) End(cause error) { w.end(cause) }
 // Remote is the address of the client. Any goroutine may call it.
 func (w *Wire) Remote() net.Addr { return w.nc.RemoteAddr() }
 
-// Local is the address that the client has connected to. Any goroutine may call it.
-func (w *Wire) Local() net.Addr { return w.nc.LocalAddr() }
-
 // Input returns where requests come from: what was kept while a request blocked, then the socket.
 // flush is called before it waits for more input.
 func (w *Wire) Input(flush func()) io.Reader { return source{w, flush} }
