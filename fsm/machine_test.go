@@ -510,7 +510,7 @@ func seqs(ms []turn.Message) (out []uint64) {
 func raises(seed uint64, steps int) map[int]turn.ClusterLevel {
 	return []map[int]turn.ClusterLevel{
 		{0: turn.NewestLevel},
-		{steps / 4: turn.Level2, steps / 2: turn.Level3},
+		{steps / 5: turn.Level2, steps * 2 / 5: turn.Level3, steps * 3 / 5: turn.Level4},
 		{0: turn.Level2},
 		nil,
 	}[seed%4]
@@ -567,7 +567,7 @@ func TestHashAtEveryIndex(t *testing.T) {
 	a, b := newRig(t), newRig(t)
 	stamp := int64(1_000_000)
 	for i := range 150 {
-		if level, ok := map[int]turn.ClusterLevel{50: turn.Level2, 90: turn.Level3}[i]; ok {
+		if level, ok := map[int]turn.ClusterLevel{40: turn.Level2, 70: turn.Level3, 110: turn.Level4}[i]; ok {
 			a.raise(level)
 			g.model.level = level
 		}

@@ -16,7 +16,20 @@ type modelAnswer struct {
 	deadline int64
 }
 
-type modelTxID struct{ namespace, id string }
+// modelTxID is what a transaction is known by: its keys, too, since the fourth level.
+type modelTxID struct{ namespace, id, keys string }
+
+func (m *model) txIDs(o *turn.Tx) []modelTxID {
+	before := modelTxID{namespace: o.Namespace(), id: o.ID}
+	if m.level < turn.Level4 {
+		return []modelTxID{before}
+	}
+	names := make(map[string]bool)
+	for _, k := range o.Keys() {
+		names[k.Name] = true
+	}
+	return []modelTxID{{before.namespace, o.ID, fmt.Sprintf("%q", slices.Sorted(maps.Keys(names)))}, before}
+}
 
 // copied returns a model that changes without this one.
 func (m *model) copied() *model {
@@ -34,8 +47,12 @@ func (m *model) copied() *model {
 
 // transactAll tries the steps on a copy.
 func (m *model) transactAll(o *turn.Tx) (turn.Result, *turn.Error) {
-	id := modelTxID{o.Namespace(), o.ID}
-	if a, known := m.answers[id]; known && a.deadline > m.clock {
+	ids := m.txIDs(o)
+	for _, id := range ids {
+		a, known := m.answers[id]
+		if !known || a.deadline <= m.clock {
+			continue
+		}
 		if fmt.Sprintf("%#v", stepsText(a.tx)) != fmt.Sprintf("%#v", stepsText(o)) {
 			return turn.Result{}, &turn.Error{Kind: turn.IDReused}
 		}
@@ -75,7 +92,7 @@ func (m *model) transactAll(o *turn.Tx) (turn.Result, *turn.Error) {
 		if m.answers == nil {
 			m.answers = make(map[modelTxID]modelAnswer)
 		}
-		m.answers[id] = modelAnswer{o, r, m.after(turn.TransactionTime)}
+		m.answers[ids[0]] = modelAnswer{o, r, m.after(turn.TransactionTime)}
 	}
 	return r, nil
 }

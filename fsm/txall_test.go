@@ -123,6 +123,91 @@ func TestTransactionSentAgain(t *testing.T) {
 	}
 }
 
+// Since the fourth level, a transaction over other keys is another, whatever its id: so users of a namespace with rights to
+// different keys learn nothing of each other's ids, and cannot use them first. Over the same keys, in whatever order and
+// whichever step they are of, it is refused.
+func TestTransactionIsKnownByItsKeys(t *testing.T) {
+	for _, level := range []turn.ClusterLevel{turn.Level3, turn.Level4} {
+		r := newRig(t)
+		r.raise(level)
+		condition := func(id string, k turn.Key, ops ...turn.Op) *turn.Tx {
+			tx := all(id, ops...)
+			tx.Conditions = []turn.Condition{{Key: k, Is: turn.Absent}}
+			return tx
+		}
+		first := condition("t", named("c"), setState("1"), appendOf(sessionA, "", "x"))
+		r.do(first)
+		for name, tx := range map[string]*turn.Tx{
+			"a key less":        all("t", setState("2"), &turn.Clear{Key: sessionA}),
+			"another condition": condition("t", named("d"), setState("2"), &turn.Clear{Key: sessionA}),
+			"another key":       all("t", &turn.Clear{Key: named("e")}),
+			"a key more": condition("t", named("c"), setState("2"), &turn.Clear{Key: sessionA},
+				&turn.Clear{Key: named("f")}),
+			"a key that is renamed to": all("t", &turn.Rename{Key: sessionA, To: named("g"), Replace: true}),
+		} {
+			out := r.apply(1, tx)[0]
+			if refused := out.Err != nil && out.Err.Kind == turn.IDReused; refused != (level == turn.Level3) ||
+				out.Result.Duplicate {
+				t.Errorf("level %d, %s: %+v, %v", level, name, out.Result, out.Err)
+			}
+		}
+		for name, tx := range map[string]*turn.Tx{
+			"another content": condition("t", named("c"), setState("2"), appendOf(sessionA, "", "x")),
+			"another order":   condition("t", stateKey, appendOf(named("c"), "", "x"), &turn.Clear{Key: sessionA}),
+			"a key twice": condition("t", named("c"), setState("1"), appendOf(sessionA, "", "x"),
+				&turn.Clear{Key: sessionA}),
+		} {
+			if out := r.apply(1, tx)[0]; out.Err == nil || out.Err.Kind != turn.IDReused {
+				t.Errorf("level %d, %s: %+v, %v", level, name, out.Result, out.Err)
+			}
+		}
+		if out := r.apply(1, first)[0]; out.Err != nil || !out.Result.Duplicate {
+			t.Errorf("level %d, sent again: %+v, %v", level, out.Result, out.Err)
+		}
+	}
+}
+
+// What took place before the fourth level is known when the level has risen, as long as its id is.
+func TestTransactionSentAgainAtTheNextLevel(t *testing.T) {
+	r := newRig(t)
+	r.raise(turn.Level3)
+	tx, other := all("t", setState("1"), appendOf(sessionA, "", "x")), all("t", &turn.Clear{Key: named("b")})
+	first := r.apply(1_000, tx)[0]
+	r.raise(turn.Level4)
+	r.flush()
+	r.restart()
+	out := r.apply(2_000, tx)[0]
+	if out.Err != nil || !out.Result.Duplicate || !reflect.DeepEqual(out.Result.Steps, first.Result.Steps) {
+		t.Errorf("sent again: %+v, %v", out.Result, out.Err)
+	}
+	if out := r.apply(2_000, other)[0]; out.Err == nil || out.Err.Kind != turn.IDReused {
+		t.Errorf("another over other keys: %+v, %v", out.Result, out.Err)
+	}
+	if out := r.apply(1_000+turn.TransactionTime, tx, other); out[0].Err != nil || out[0].Result.Duplicate ||
+		out[1].Err != nil || out[1].Result.Duplicate {
+		t.Errorf("when its id is not known any more: %+v, %v; %v", out[0].Result, out[0].Err, out[1].Err)
+	}
+}
+
+// Ids and keys with the same bytes, joined, are told from each other.
+func TestIDsAndKeysOfTransactionsAreNotMixedUp(t *testing.T) {
+	r := newRig(t)
+	r.raise(turn.Level4)
+	in := func(id string, names ...string) *turn.Tx {
+		tx := all(id)
+		for _, name := range names {
+			tx.Steps = append(tx.Steps, turn.Step{Op: &turn.Clear{Key: named(name)}})
+		}
+		return tx
+	}
+	for _, tx := range []*turn.Tx{in("ab", "c"), in("a", "bc"), in("a", "b", "c"), in("a", "b\x00c"), in("a\x00b", "c"),
+		in("a", "b\x01c")} {
+		if out := r.apply(1, tx)[0]; out.Err != nil || out.Result.Duplicate {
+			t.Errorf("%+v: %+v, %v", tx, out.Result, out.Err)
+		}
+	}
+}
+
 // An expiry as Redis's leaves a session without messages alone: the steps behind it are not held against
 // a session that is gone.
 func TestExpiryThatLeavesASessionIsNoStep(t *testing.T) {

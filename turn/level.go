@@ -27,7 +27,9 @@ const (
 	// before. Transactions that take place as a whole pop, edit, remove and replace messages, set how much sessions
 	// keep, and rename keys. To look for a push among sessions that were renamed takes of what an entry may cost.
 	Level3
+	// Level4 knows a transaction that takes place as a whole by its id and its keys (Tx.ID), no longer by its id alone.
+	Level4
 )
 
 // NewestLevel is the highest level that this version of turnlog supports.
-const NewestLevel = Level3
+const NewestLevel = Level4

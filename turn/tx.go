@@ -22,9 +22,10 @@ type Tx struct {
 	// out MaxPopped bytes at most.
 	All        bool
 	Conditions []Condition // only with All
-	// ID identifies the transaction within its namespace; only with All. A transaction that took place
-	// is recognised by its id for TransactionTime: it is not carried out again, and the answer is the
-	// first one, with Duplicate set. The same id with a different transaction is IDReused.
+	// ID identifies the transaction among those of the same keys (Keys, in any order); before Level4, among all of its
+	// namespace. Only with All. A transaction that took place is recognised by its id for TransactionTime: it is not
+	// carried out again, and the answer is the first one, with Duplicate set. The same id with a different transaction
+	// is IDReused.
 	ID string
 }
 

@@ -1,13 +1,8 @@
 package transaction
 
 import (
-	"bytes"
-	"crypto/sha256"
-
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/fsm/internal/sessions"
-	"github.com/turnlog/turnlog/fsm/internal/values"
-	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -17,8 +12,7 @@ type whole struct{ *sessions.Operations }
 // apply applies a transaction that takes place as a whole. Nothing is ever undone: what
 // can refuse a step is looked at before the first one takes place.
 func (s whole) apply(o *turn.Tx, r *turn.Result) error {
-	record := recordOf(o)
-	if known, err := s.answered(record, o, r); known || err != nil {
+	if known, err := s.answered(o, r); known || err != nil {
 		return err
 	}
 	for i := range o.Conditions {
@@ -51,7 +45,7 @@ func (s whole) apply(o *turn.Tx, r *turn.Result) error {
 		}
 	}
 	r.Revision = s.Revision(layout.JoinKey(turn.Key{Namespace: o.Namespace()}))
-	return s.remember(record, o, r)
+	return s.remember(o, r)
 }
 
 // failedAt says which condition or step of a transaction an error is of.
@@ -92,71 +86,4 @@ func (s whole) holds(c *turn.Condition) error {
 		refused.Revision = h.Revision
 	}
 	return refused
-}
-
-// recordOf returns the key of the answer to a transaction, empty if it has no id.
-func recordOf(o *turn.Tx) turn.Key {
-	if o.ID == "" {
-		return turn.Key{}
-	}
-	return turn.Key{Namespace: layout.TransactionsNamespace,
-		Name: layout.JoinKey(turn.Key{Namespace: o.Namespace(), Name: o.ID})}
-}
-
-// digestSize is how much of an answer's record tells which transaction it is of.
-const digestSize = 16
-
-// digest tells transactions of one id from each other.
-func digest(o *turn.Tx) ([]byte, error) {
-	b, err := codec.EncodeOp(o)
-	sum := sha256.Sum256(b)
-	return sum[:digestSize], err
-}
-
-// answered looks for the answer to a transaction that took place before.
-func (s whole) answered(record turn.Key, o *turn.Tx, r *turn.Result) (bool, error) {
-	if record.Name == "" {
-		return false, nil
-	}
-	h, err := s.Find(layout.JoinKey(record))
-	if h == nil || err != nil {
-		return false, err
-	}
-	e, err := s.Elements(h)
-	if err != nil {
-		return false, err
-	}
-	known, _, err := e.Get("")
-	if err != nil {
-		return false, err
-	}
-	sum, err := digest(o)
-	if err != nil {
-		return false, err
-	}
-	if !bytes.HasPrefix(known, sum) {
-		return false, turn.Errorf(turn.IDReused, "the id %q belongs to another transaction", o.ID)
-	}
-	if *r, err = codec.DecodeResult(known[digestSize:]); err != nil {
-		return false, err
-	}
-	r.Duplicate = true
-	return true, nil
-}
-
-// remember keeps the answer to a transaction.
-func (s whole) remember(record turn.Key, o *turn.Tx, r *turn.Result) error {
-	if record.Name == "" {
-		return nil
-	}
-	sum, err := digest(o)
-	if err != nil {
-		return err
-	}
-	answer, err := codec.EncodeResult(r)
-	if err != nil {
-		return err
-	}
-	return values.Apply(s.Keys, &turn.SetString{Key: record, Value: append(sum, answer...),
-		TTL: turn.TransactionTime}, new(turn.Result))
 }
