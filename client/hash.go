@@ -8,7 +8,7 @@ import (
 )
 
 // Hash is a handle on the hash of one key, for state beside the messages that is too large for
-// metadata: each field has up to 8 MiB. To make one sends nothing. A Transaction changes hashes and
+// metadata: each field has up to 8 MiB. Making one sends nothing. A Transaction changes hashes and
 // sessions together.
 type Hash struct {
 	c   *Client

@@ -8,7 +8,7 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// Session is a handle on the session of one key. To make one sends nothing. It is a value: Expect, TTL,
+// Session is a handle on the session of one key. Making one sends nothing. It is a value: Expect, TTL,
 // Existing, Setting, WithMetadata, Bounded and Stale return a changed copy.
 type Session struct {
 	c      *Client

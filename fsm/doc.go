@@ -28,8 +28,8 @@
 //     one on another value, in internal/values/apply.go;
 //   - if it copies, returns or searches stored data, it charges that to the entry's allowance
 //     (internal/cost), and gets a weight in weight.go;
-//   - if it may be a step of a transaction that takes place as a whole, internal/transaction/plan.go
-//     checks it;
+//   - if it may be a step of a transaction that takes place as a whole, internal/transaction
+//     checks it (plan.go, planmessages.go);
 //   - the model in modelall_test.go and the files beside it specifies its effect, and tests it together
 //     with all others.
 //

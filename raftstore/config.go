@@ -29,7 +29,7 @@ type Config struct {
 
 	Peers   Peers
 	Clients ClientAddrs
-	Version string // of the program; told to whom asks for the cluster
+	Version string // of the program; shown to those that ask about the cluster
 
 	// InitialCluster is the first configuration: node id → address. It is the
 	// same on all nodes and on every start. Empty: a cluster of this node alone.

@@ -25,12 +25,12 @@ func (n *Node) TransferLeadership(ctx context.Context) error {
 	}
 	release, err := n.writes.proposer.Hold(ctx)
 	if err != nil {
-		return unavailable("operations in flight do not end: %v", err)
+		return unavailable("leadership was not transferred: operations in flight did not end in time: %v", err)
 	}
 	defer release()
 	target, ok := transfer{n}.target(ctx)
 	if !ok {
-		return unavailable("no other voter can be reached")
+		return unavailable("leadership was not transferred: no other voter that could lead answers")
 	}
 	return transfer{n}.to(ctx, r, target)
 }
@@ -158,7 +158,7 @@ func (t transfer) force(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return unavailable("leadership was not transferred: not all voters were asked in time: %v", ctx.Err())
 	case !ok:
-		return unavailable("no other voter can be reached")
+		return unavailable("leadership was not transferred: no other voter that could lead answers")
 	}
 	return t.callElection(target.ID, target.Addr)
 }

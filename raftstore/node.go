@@ -108,7 +108,7 @@ func (n *Node) Close() error {
 // Members returns what adds and removes nodes, and makes the leader transfer leadership.
 func (n *Node) Members() *members.Changes { return n.members }
 
-// Casts returns what exchanges messages with the other nodes outside the log.
+// Casts returns the exchange of messages with the other nodes outside the log.
 func (n *Node) Casts() *broadcast.Broadcaster { return n.casts }
 
 // Level returns the cluster's level as far as this node has applied it.

@@ -108,7 +108,7 @@ func (n *Node) transferTo(ctx context.Context, s membership.Server) error {
 	defer cancel()
 	release, err := n.writes.proposer.Hold(ctx)
 	if err != nil {
-		return unavailable("operations in flight do not end: %v", err)
+		return unavailable("leadership was not transferred: operations in flight did not end in time: %v", err)
 	}
 	defer release()
 	return transfer{n}.to(ctx, r, s)

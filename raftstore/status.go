@@ -268,7 +268,7 @@ func (n *Node) Checksum(ctx context.Context) (index uint64, hash string, err err
 		case <-ctx.Done():
 			return 0, "", unavailable("the state was not hashed in time: %v", ctx.Err())
 		case <-n.failure.Known():
-			return 0, "", unavailable("the node failed")
+			return 0, "", unavailable("the state was not hashed: the node failed: %v", n.failure.Reason())
 		case <-time.After(2 * time.Millisecond):
 		}
 	}

@@ -50,7 +50,7 @@ func (l *Log) TruncateAfter(index uint64) error {
 	return l.commitLocked(index+1, l.table.first, nil)
 }
 
-// Reset drops all records. The next one must be next, or may be any if next is 0.
+// Reset drops all records. The next record must have the index next; if next is 0, it may have any.
 // Errors: as Append.
 func (l *Log) Reset(next uint64) error {
 	if err := l.reset(next); err != nil {

@@ -1,6 +1,6 @@
 // Package cluster runs turnlog as its users do: real processes of the built
-// binary, real sockets, real files. Between the nodes, and between clients and
-// nodes, lie proxies that can do to bytes what networks do.
+// binary, real sockets, real files. Proxies between the nodes,
+// and between clients and nodes, do to bytes what networks do.
 package cluster
 
 import (

@@ -1,6 +1,6 @@
 // Package mutation breaks turnlog on purpose, and checks that its tests notice. A mutant is described
-// by the text that it replaces; the hunt for it builds turnlog with that change, and runs the test, or
-// the scenario of cluster-test, that has to fail. Package mutants has the mutants.
+// by the text that it replaces. To try one, turnlog is built with that change, and the test, or the
+// scenario of cluster-test, that has to fail is run. Package mutants has the mutants.
 package mutation
 
 import "time"

@@ -2,7 +2,7 @@
 // conversations, so that the contract suite can show that it notices. Each is a
 // correct store with one defect, and names the case that is there to catch it.
 //
-// They are anti-patterns kept on purpose: do not mend them.
+// They are anti-patterns kept on purpose: do not fix them.
 package badstores
 
 import (

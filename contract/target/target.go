@@ -3,14 +3,14 @@
 //
 //	memory:                                   a store in this process
 //	turnlog://host:port[,host:port…][?namespace=N]
-//	redis://[user:password@]host:port[/db]    a list a session, as chat-history libraries keep it
-//	redis://…?layout=rmw                      a string a session, read and written whole
-//	postgres://user:password@host:port/db     a table, a transaction an append
+//	redis://[user:password@]host:port[/db]    a list for each session, as chat-history libraries keep it
+//	redis://…?layout=rmw                      a string for each session, read and written whole
+//	postgres://user:password@host:port/db     a table; a transaction for each append
 //	http://host:port[?namespace=N]            turnlog's HTTP API
 //	exec:COMMAND                              a program that speaks JSON lines
 //	turnlog:[?nodes=N]                        a cluster of its own, of three nodes
 //	turnlog:?through=n2                       … all handles through that node
-//	turnlog:?kill-leader=3s                   … whose leader is killed again and again
+//	turnlog:?kill-leader=3s                   … whose leader is killed repeatedly
 package target
 
 import (
