@@ -124,7 +124,7 @@ contract-long: test-deps ## the contract suite's own proof: fifty seeds for bad 
 	TURNLOG_LONG=1 $(GO) test -timeout 2h -v ./contract/...
 	TURNLOG_LONG=1 $(GO) test -timeout 1h -v -run TestVerifyTurnlog ./cmd/turnlog
 
-alerts: build ## try the alert rules in deploy/prometheus with a real Prometheus and real faults (a minute)
+alerts: build ## try the alert rules in deploy/prometheus with a real Prometheus and real faults (four minutes)
 	test/scripts/install-prometheus.sh
 	TURNLOG_REQUIRE_PROMETHEUS=1 TURNLOG_BINARY="$(CURDIR)/bin/turnlog" $(GO) test -count 1 ./test/alerts
 

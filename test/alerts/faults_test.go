@@ -28,7 +28,7 @@ func start(t *testing.T, nodes int, prepare func(*testcluster.Node), flags ...st
 		binary = filepath.Join(t.TempDir(), "turnlog")
 		build(t, binary, "dev")
 	}
-	c, err := testcluster.New(testcluster.Config{Binary: binary, Dir: t.TempDir(), Nodes: nodes, Flags: flags,
+	c, err := testcluster.New(testcluster.Config{Binary: binary, Dir: memory(t), Nodes: nodes, Flags: flags,
 		CallTimeout: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)

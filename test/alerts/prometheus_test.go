@@ -1,6 +1,7 @@
 package alerts
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -35,7 +36,7 @@ func require(t *testing.T, program string) string {
 }
 
 // prometheus is a server that scrapes nodes five times a second, with the rules of deploy, which
-// need not hold for a while before they fire.
+// need not hold for a while before they fire. Rates over five minutes are over 15 s, so that alerts end in time.
 type prometheus struct {
 	t    *testing.T
 	addr string
@@ -49,6 +50,7 @@ func startPrometheus(t *testing.T, scheme string, targets ...string) *prometheus
 		t.Fatal(err)
 	}
 	rules = regexp.MustCompile(`(?m)^ *for: .*\n`).ReplaceAll(rules, nil)
+	rules = bytes.ReplaceAll(rules, []byte("[5m]"), []byte("[15s]"))
 	write(t, filepath.Join(dir, "rules.yml"), string(rules))
 	write(t, filepath.Join(dir, "prometheus.yml"), fmt.Sprintf(`
 global: {scrape_interval: 200ms, scrape_timeout: 200ms, evaluation_interval: 200ms}
@@ -74,6 +76,18 @@ scrape_configs:
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	return &prometheus{t, addrs[0]}
+}
+
+// memory returns a folder in memory, so that other programs that use the machine's disk make no disk slow; an ordinary
+// one where there is none.
+func memory(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "turnlog-alerts-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }
 
 func write(t *testing.T, file, text string) {
@@ -147,6 +161,15 @@ func (p *prometheus) fires(names ...string) {
 			}
 		}
 		return err == nil
+	})
+}
+
+// resolves waits until none of the alerts fires.
+func (p *prometheus) resolves(names ...string) {
+	p.t.Helper()
+	p.within(strings.Join(names, ", ")+" have ended", func() bool {
+		firing, err := p.firing()
+		return err == nil && !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(firing, name) })
 	})
 }
 
