@@ -116,25 +116,34 @@ func (t *rotTrial) round(ctx context.Context, number int) error {
 			}
 		}
 	}
-	outcome, err := t.settle(ctx, n)
-	if err == nil && heals && outcome == refusedReplaced {
-		t.bad++
-		t.report.Fail("round %d: %s: the node refused, and did not repair it", number, what)
-	}
+	outcome, err := t.judge(ctx, n, number, what, heals)
 	if err != nil {
-		t.bad++
-		t.report.Fail("round %d: %s: %v", number, what, err)
-		outcome = "WRONG"
-		if n.Running() {
-			n.Expect(true)
-			_ = n.Kill()
-		}
-		if err := t.env.Replace(ctx, n); err != nil {
-			return fmt.Errorf("%s: %w", what, err)
-		}
+		return err
 	}
 	t.counts[kindOf(file)+", "+state+": "+outcome]++
 	return nil
+}
+
+// judge lets a damaged node settle, and reports what it must not do; heals: it repairs the damage by itself.
+func (t *rotTrial) judge(ctx context.Context, n *cluster.Node, number int, what string, heals bool) (string, error) {
+	outcome, err := t.settle(ctx, n)
+	if err == nil {
+		if heals && outcome == refusedReplaced {
+			t.bad++
+			t.report.Fail("round %d: %s: the node refused, and did not repair it", number, what)
+		}
+		return outcome, nil
+	}
+	t.bad++
+	t.report.Fail("round %d: %s: %v", number, what, err)
+	if n.Running() {
+		n.Expect(true)
+		_ = n.Kill()
+	}
+	if err := t.env.Replace(ctx, n); err != nil {
+		return "", fmt.Errorf("%s: %w", what, err)
+	}
+	return "WRONG", nil
 }
 
 func (t *rotTrial) start(n *cluster.Node) error {

@@ -19,18 +19,20 @@ func (c *Config) Validate() error {
 	if c.DataDir == "" {
 		return fmt.Errorf("data-dir must not be empty")
 	}
-	if err := c.checkTLS(); err != nil {
+	for _, check := range []func() error{c.checkTLS, c.checkNodes, c.checkAddresses, c.checkPprof, c.checkCluster,
+		c.Logging.check, c.checkStorage, c.checkLimits, c.checkOrigins, c.Traces.check} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	if _, err := c.Dials(); err != nil {
 		return err
 	}
-	if err := c.checkNodes(); err != nil {
-		return err
-	}
-	if err := c.checkAddresses(); err != nil {
-		return err
-	}
-	if err := c.checkPprof(); err != nil {
-		return err
-	}
+	_, err := c.IDPaths()
+	return err
+}
+
+func (c *Config) checkCluster() error {
 	if _, err := c.Level(); err != nil {
 		return err
 	}
@@ -40,17 +42,25 @@ func (c *Config) Validate() error {
 	if p := c.Cluster.LeaderPreference; p < 0 || p > 1000 {
 		return fmt.Errorf("leader-preference %d: must be 0 to 1000", p)
 	}
-	if c.Logging.SlowRequest < 0 {
-		return fmt.Errorf("log-slow-requests %v: must not be negative", c.Logging.SlowRequest)
-	}
-	if c.Logging.Format != "text" && c.Logging.Format != "json" {
-		return fmt.Errorf("log-format %q: must be text or json", c.Logging.Format)
-	}
-	if c.Log.Engine != "wal" && c.Log.Engine != "boltdb" {
-		return fmt.Errorf("log-engine %q: must be wal or boltdb", c.Log.Engine)
-	}
 	if c.ElectionTimeout < 50*time.Millisecond || c.ElectionTimeout > time.Minute {
 		return fmt.Errorf("election-timeout %s: must be 50ms to 1m", c.ElectionTimeout)
+	}
+	return nil
+}
+
+func (l *Logging) check() error {
+	if l.SlowRequest < 0 {
+		return fmt.Errorf("log-slow-requests %v: must not be negative", l.SlowRequest)
+	}
+	if l.Format != "text" && l.Format != "json" {
+		return fmt.Errorf("log-format %q: must be text or json", l.Format)
+	}
+	return nil
+}
+
+func (c *Config) checkStorage() error {
+	if c.Log.Engine != "wal" && c.Log.Engine != "boltdb" {
+		return fmt.Errorf("log-engine %q: must be wal or boltdb", c.Log.Engine)
 	}
 	if c.Log.CompactBytes < 64<<10 || c.Log.TailBytes < 64<<10 {
 		return fmt.Errorf("log-compact-bytes %s, log-tail-bytes %s: must be at least 64KiB each",
@@ -63,24 +73,23 @@ func (c *Config) Validate() error {
 	if c.MemoryBudget < 16<<20 {
 		return fmt.Errorf("memory-budget %s: must be at least 16MiB", c.MemoryBudget.String())
 	}
+	return nil
+}
+
+func (c *Config) checkLimits() error {
 	if l := c.Limits; l.MessageBytes <= 0 || l.AppendBytes < l.MessageBytes || l.ReadBytes < l.AppendBytes {
 		return fmt.Errorf("limits must satisfy 0 < max-message-bytes (%s) <= max-append-bytes (%s) <= "+
 			"max-read-bytes (%s)",
 			l.MessageBytes.String(), l.AppendBytes.String(), l.ReadBytes.String())
 	}
+	return nil
+}
+
+func (c *Config) checkOrigins() error {
 	for _, o := range c.Origins() {
 		if err := http.NewCrossOriginProtection().AddTrustedOrigin(o); err != nil {
 			return fmt.Errorf("http-origins: %q must be SCHEME://HOST or SCHEME://HOST:PORT: %w", o, err)
 		}
-	}
-	if err := c.Traces.check(); err != nil {
-		return err
-	}
-	if _, err := c.Dials(); err != nil {
-		return err
-	}
-	if _, err := c.IDPaths(); err != nil {
-		return err
 	}
 	return nil
 }
