@@ -123,9 +123,9 @@ func TestTransactionSentAgain(t *testing.T) {
 	}
 }
 
-// Since the fourth level, a transaction over other keys is another, whatever its id: so users of a namespace with rights to
-// different keys learn nothing of each other's ids, and cannot use them first. Over the same keys, in whatever order and
-// whichever step they are of, it is refused.
+// Since the fourth level, a transaction over other keys is another, whatever its id: so users of a namespace with
+// rights to different keys learn nothing of each other's ids, and cannot use them first. Over the same keys, in
+// whatever order and whichever step they are of, it is refused.
 func TestTransactionIsKnownByItsKeys(t *testing.T) {
 	for _, level := range []turn.ClusterLevel{turn.Level3, turn.Level4} {
 		r := newRig(t)

@@ -66,7 +66,8 @@ func appendsTo(t *testing.T, n *testcluster.Node) {
 	ctx, stop := context.WithCancel(t.Context())
 	done.Go(func() {
 		for ctx.Err() == nil {
-			_ = n.Call(ctx, "POST", "/v1/sessions/s/messages", map[string]any{"messages": []map[string]any{{"data": 1}}}, nil)
+			_ = n.Call(ctx, "POST", "/v1/sessions/s/messages",
+				map[string]any{"messages": []map[string]any{{"data": 1}}}, nil)
 		}
 	})
 	t.Cleanup(func() { stop(); done.Wait() })

@@ -169,7 +169,10 @@ func (p *prometheus) resolves(names ...string) {
 	p.t.Helper()
 	p.within(strings.Join(names, ", ")+" have ended", func() bool {
 		firing, err := p.firing()
-		return err == nil && !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(firing, name) })
+		return err == nil && !slices.ContainsFunc(names, func(name string) bool {
+			return slices.Contains(firing,
+				name)
+		})
 	})
 }
 

@@ -25,7 +25,8 @@ func DecodeNamespace(b []byte) (*Namespace, error) {
 }
 
 // TransactionsNamespace has the answers to transactions that took place, as strings: each by its
-// id, the namespace of its keys and, from turn.Level4 on, the keys. No client gets at it: no namespace may have that name.
+// id, the namespace of its keys and, from turn.Level4 on, the keys. No client gets at it: no namespace may have that
+// name.
 const TransactionsNamespace = "~transactions"
 
 // Hidden reports whether a namespace is one that no client can name: of answers to transactions, or

@@ -207,8 +207,9 @@ func turnCommands() []Command {
 		"[ID id] [IF key REVISION n | SEQ n | EXISTS | ABSENT ...] STEP words command [arg ...] [STEP ...]",
 		"Several changes of several keys, all or none: TURN.APPEND, META, TRIM, CLEAR, DELETE, EXPIRE, POP, EDIT, "+
 			"REMOVE, REPLACE, RETAIN and RENAME, HSET, HDEL, SADD, SREM; POP, EDIT, REMOVE and RETAIN TURNS before "+
-			"what else changes the session's messages, RENAME with keys of its own. ID: repeated within ten minutes, it "+
-			"is answered as the first time; another one with this id and the same keys is ID_REUSED.", keySpec{}, turnTx)
+			"what else changes the session's messages, RENAME with keys of its own. ID: repeated within ten minutes, "+
+			"it is answered as the first time; another one with this id and the same keys is ID_REUSED.", keySpec{},
+		turnTx)
 	tx.movable = txKeys
 	return []Command{
 		row("append", -3, "write denyoom fast", "key [EXPECT rev] [EXISTING] [PX ms] [SET k v ...] [UNSET k ...] "+msg,
