@@ -17,6 +17,9 @@ type access struct{ *Machine }
 // ReadBytes returns how many bytes of payload an answer may have.
 func (a access) ReadBytes() int { return a.cfg.ReadBytes }
 
+// ReadMessages returns how many messages an answer may have.
+func (a access) ReadMessages() int { return turn.Limits{ReadBytes: a.cfg.ReadBytes}.ReadMessages() }
+
 // Search lets any query search: it holds up others for a bounded time only.
 func (a access) Search() error { return nil }
 

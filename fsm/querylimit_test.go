@@ -3,6 +3,7 @@ package fsm
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/turnlog/turnlog/fsm/internal/cost"
@@ -78,6 +79,39 @@ func TestMessageLongerThanAnAnswerIsRead(t *testing.T) {
 			if err != nil || len(got.Messages) != 1 {
 				t.Errorf("%+v: %d messages, %v", q, len(got.Messages), err)
 			}
+		}
+	}
+}
+
+// Messages without payload take memory, too: a range of more than one for each 64 bytes of an answer is refused before it
+// is gathered, and a read is cut there.
+func TestManyEmptyMessagesAreNotGathered(t *testing.T) {
+	r := newRig(t)
+	r.m.cfg.ReadBytes = 64 << 10
+	r.m.store.SetCache(-1)
+	for range 100 {
+		r.apply(1, &turn.Append{Key: sessionA, Messages: make([]turn.NewMessage, 1000)})
+	}
+	r.flush()
+	most := turn.Limits{ReadBytes: r.m.cfg.ReadBytes}.ReadMessages()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := r.m.Query(&turn.List{Key: sessionA, Stop: -1})
+	runtime.ReadMemStats(&after)
+	if turn.KindOf(err) != turn.TooLarge || !strings.Contains(err.Error(), "in parts") {
+		t.Errorf("the range of 100,000 messages is answered with %v", err)
+	}
+	if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 1 {
+		t.Errorf("that took %d MiB of memory", took)
+	}
+	if got := r.query(&turn.List{Key: sessionA, Start: 5, Stop: int64(4 + most)}); len(got.Messages) != most {
+		t.Errorf("a range of %d has %d", most, len(got.Messages))
+	}
+	for _, q := range []*turn.Read{{From: turn.FromAfter}, {From: turn.FromLast}, {From: turn.FromAfter, MaxTokens: 1 << 30},
+		{From: turn.FromAfter, Limit: most + 1}, {From: turn.FromAfter, Until: 5}} {
+		q.Key = sessionA
+		if got := r.query(q); len(got.Messages) != most || !got.More {
+			t.Errorf("%+v: %d messages, more %v; want %d", q, len(got.Messages), got.More, most)
 		}
 	}
 }

@@ -100,7 +100,7 @@ func (t transfer) targetWithin(ctx context.Context, most requests.Harm) (target 
 }
 
 // ask returns what the other voters that answer say of themselves, in the configuration's order.
-func (t transfer) ask(ctx context.Context) (heard answers) {
+func (t transfer) ask(ctx context.Context) (heard voterAnswers) {
 	var wg sync.WaitGroup
 	for _, s := range t.node.raft.Configuration() {
 		if !s.Voter || s.ID == t.node.id {
@@ -121,9 +121,9 @@ type answer struct {
 	err error
 }
 
-type answers []*answer
+type voterAnswers []*answer
 
-func (heard answers) best(most requests.Harm) (target membership.Server, ok bool) {
+func (heard voterAnswers) best(most requests.Harm) (target membership.Server, ok bool) {
 	var best requests.Status
 	for _, a := range heard {
 		if a.Harm() <= most && !a.Lacks() && (!ok || a.LeadsBetter(best)) {
@@ -134,7 +134,7 @@ func (heard answers) best(most requests.Harm) (target membership.Server, ok bool
 }
 
 // leadSince reports whether one of the voters leads in a later term.
-func (heard answers) leadSince(term uint64) bool {
+func (heard voterAnswers) leadSince(term uint64) bool {
 	return slices.ContainsFunc(heard, func(a *answer) bool { return a.Term > term && a.Role == "leader" })
 }
 

@@ -11,10 +11,13 @@ type Limits struct {
 	KeyBytes       int
 	IDBytes        int
 	MetaBytes      int // all metadata keys and values of a session together
-	ReadBytes      int // payload bytes of one answer; a read beyond it is cut, with More set
+	ReadBytes      int // payload bytes of one answer; a read beyond it, or beyond ReadMessages, is cut, with More set
 	ForkMessages   int
 	ForkBytes      int
 }
+
+// ReadMessages is how many messages one answer may have: each takes memory beside its payload.
+func (l Limits) ReadMessages() int { return max(1, l.ReadBytes/64) }
 
 // DefaultLimits returns the limits that apply if nothing is configured.
 func DefaultLimits() Limits {

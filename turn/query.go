@@ -42,7 +42,7 @@ type Read struct {
 
 // List returns the elements Start..Stop of the session as a Redis list,
 // inclusive, negative indices counting from the tail. Result: Messages in list
-// order, Session. More than Limits.ReadBytes is TooLarge: a list is never cut.
+// order, Session. More than Limits.ReadBytes, or ReadMessages, is TooLarge: a list is never cut.
 type List struct {
 	Key         Key
 	Start, Stop int64

@@ -291,7 +291,7 @@ func (r *Reader) AnswerMember(ctx context.Context, q turn.Query) (turn.Result, e
 	if err := r.waitApplied(ctx, index); err != nil {
 		return turn.Result{}, fmt.Errorf("readindex: wait for log entry %d: %w", index, err)
 	}
-	res, err := r.state.Query(q)
+	res, err := answers.Make(ctx, q, r.state.Query)
 	switch {
 	case errors.Is(err, fsm.ErrHalted):
 		return turn.Result{}, fmt.Errorf("readindex: %w", err)

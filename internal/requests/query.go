@@ -92,12 +92,14 @@ func (c Client) QueryMember(ctx context.Context, id string, q []byte) (r turn.Re
 
 // answerQuery answers another node's query: with the Reader's Answer, if this node leads, or its
 // AnswerMember.
-func answerQuery(ctx context.Context, payload []byte,
+func (s *Server) answerQuery(ctx context.Context, payload []byte,
 	answer func(context.Context, turn.Query) (turn.Result, error)) ([]byte, error) {
 	q, err := codec.DecodeQuery(payload)
 	if err != nil {
 		return failed(propose.Definite(turn.AsError(err))), nil
 	}
+	ctx, leave := s.Room.In(ctx)
+	defer leave()
 	r, err := answer(ctx, q)
 	if refused, ok := err.(*turn.Error); ok {
 		return failed(propose.Definite(refused)), nil
@@ -123,7 +125,7 @@ func (s *Server) answerTraced(ctx context.Context, from string, payload []byte) 
 	span := s.Tracer.Begin(trace.Decode(payload), trace.Server, "turnlog.forwarded")
 	defer span.End()
 	span.Set(trace.Text("turnlog.from", from))
-	return answerQuery(trace.With(ctx, span), payload[trace.EncodedLen:], s.Reads.Answer)
+	return s.answerQuery(trace.With(ctx, span), payload[trace.EncodedLen:], s.Reads.Answer)
 }
 
 func (s *Server) answerIndex(ctx context.Context) ([]byte, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/turnlog/turnlog/internal/answers"
 	"github.com/turnlog/turnlog/internal/broadcast"
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/propose"
@@ -14,6 +15,7 @@ import (
 // Server answers other nodes. All fields but the last two are required; what they hold may be used by any goroutine.
 type Server struct {
 	Reads *readindex.Reader
+	Room  *answers.Room // for the answers of Reads
 	Inbox *propose.Inbox
 	Casts *broadcast.Broadcaster
 	// Promises returns why nothing may be promised yet, Promised the highest term in which this node promised
@@ -37,7 +39,7 @@ type Server struct {
 func (s *Server) Serve(ctx context.Context, r peer.Request) ([]byte, error) {
 	switch r.Kind {
 	case kindQuery:
-		return answerQuery(ctx, r.Payload, s.Reads.Answer)
+		return s.answerQuery(ctx, r.Payload, s.Reads.Answer)
 	case kindTracedQuery:
 		return s.answerTraced(ctx, r.From.NodeID, r.Payload)
 	case kindIndex:
@@ -49,7 +51,7 @@ func (s *Server) Serve(ctx context.Context, r peer.Request) ([]byte, error) {
 	case kindSeen:
 		return s.answerSeen(r.From, r.Payload)
 	case kindMemberQuery:
-		return answerQuery(ctx, r.Payload, s.Reads.AnswerMember)
+		return s.answerQuery(ctx, r.Payload, s.Reads.AnswerMember)
 	}
 	return nil, fmt.Errorf("unknown request kind %d", r.Kind)
 }

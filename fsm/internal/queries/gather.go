@@ -10,13 +10,21 @@ import (
 
 func budgeted(q *turn.Read) bool { return q.Whole || q.MaxBytes > 0 || q.MaxTokens > 0 }
 
+// limit is how many messages the answer to a read may have.
+func (a answerer) limit(q *turn.Read) int {
+	if most := a.ReadMessages(); q.Limit <= 0 || q.Limit > most {
+		return most
+	}
+	return q.Limit
+}
+
 // readBudget is read under a budget, which keeps tool calls and results together.
 func (a answerer) readBudget(q *turn.Read, newest bool, walk func(func(*layout.Record) bool) error,
 	r *turn.Result) (err error) {
 	next, stop := iter.Pull(func(yield func(turn.Message) bool) { // on a stack of its own
 		err = store.Guarded(func() error { return walk(func(rec *layout.Record) bool { return yield(rec.Message()) }) })
 	})
-	b := turn.Budget{Messages: q.Limit, Bytes: int64(a.ReadBytes()), Tokens: q.MaxTokens}
+	b := turn.Budget{Messages: a.limit(q), Bytes: int64(a.ReadBytes()), Tokens: q.MaxTokens}
 	if q.MaxBytes > 0 {
 		b.Bytes = min(b.Bytes, q.MaxBytes)
 	}
@@ -28,7 +36,7 @@ func (a answerer) readBudget(q *turn.Read, newest bool, walk func(func(*layout.R
 // gather takes records until there are enough of them or of their bytes, but
 // one at least.
 type gather struct {
-	limit   int // 0: none
+	limit   int
 	bytes   int
 	records []layout.Record
 	cut     bool
@@ -36,7 +44,7 @@ type gather struct {
 
 func (g *gather) take(r *layout.Record) bool {
 	g.bytes -= len(r.Data)
-	if len(g.records) > 0 && g.bytes < 0 || g.limit > 0 && len(g.records) == g.limit {
+	if len(g.records) > 0 && g.bytes < 0 || len(g.records) == g.limit {
 		g.cut = true
 		return false
 	}

@@ -27,8 +27,9 @@ type State interface {
 	PassedKeys(n uint64)
 	// Spent takes a cost, counted in bytes as an entry's allowance is.
 	Spent(n uint64)
-	// ReadBytes returns how many bytes of payload an answer may have.
+	// ReadBytes returns how many bytes of payload an answer may have, and ReadMessages how many messages.
 	ReadBytes() int
+	ReadMessages() int
 }
 
 // LookupMode tells how much is read of a value.

@@ -1,6 +1,8 @@
 package transaction
 
 import (
+	"math"
+
 	"github.com/turnlog/turnlog/fsm/internal/keyspace"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/fsm/internal/memtable"
@@ -82,6 +84,10 @@ func (ks State) Value(
 // every node, whatever its configuration: what queries pass and answer with is taken off the
 // allowance, and so decides what becomes of the operations behind them.
 func (ks State) ReadBytes() int { return turn.DefaultLimits().ReadBytes }
+
+// ReadMessages sets no bound: the allowance bounds how many messages a query passes, and the answer counts for more than
+// their payload.
+func (ks State) ReadMessages() int { return math.MaxInt }
 
 // EachPart lets fn read the keys, part by part, until it is done.
 func (ks State) EachPart(r *turn.Result, fn func(*keyspace.Keys, *store.Reading) (done bool, err error)) error {

@@ -66,8 +66,8 @@ func (h *charge) Begin(ctx context.Context, q turn.Query, ask func(turn.Query) (
 	if h.asks == asksOneByOne {
 		h.forget()
 	}
-	most := mostOf(q, h.limits)
-	err := h.take(ctx, most, func() int64 { return foreseen(q, most, ask) })
+	most := answers.Most(q, h.limits)
+	err := h.take(ctx, most, func() int64 { return answers.Foreseen(q, most, ask) })
 	if h.asks == asksOnce {
 		h.pass()
 	}
@@ -126,7 +126,7 @@ func (h *charge) add(n int64) {
 func (h *charge) Made(r *turn.Result) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.made += bytesOf(r)
+	h.made += answers.Size(r)
 	h.settleLocked()
 }
 
@@ -201,13 +201,13 @@ func (s *Server) foreseenOf(op turn.Op) (n int64) {
 	case *turn.Tx:
 		for i := range o.Steps {
 			if step := &o.Steps[i]; step.Query != nil {
-				n += foreseen(step.Query, mostOf(step.Query, limits), ask)
+				n += answers.Foreseen(step.Query, answers.Most(step.Query, limits), ask)
 			} else {
 				n += s.foreseenOf(step.Op)
 			}
 		}
 	case *turn.Pop:
-		n = foreseen(&turn.List{Key: o.Key}, min(most, int64(min(o.Count, 1<<20))*int64(limits.MessageBytes)), ask)
+		n = answers.Foreseen(&turn.List{Key: o.Key}, min(most, int64(min(o.Count, 1<<20))*int64(limits.MessageBytes)), ask)
 	case *turn.PopFirst:
 		for _, k := range o.Keys {
 			n = max(n, s.foreseenOf(&turn.Pop{Key: k, Count: o.Count}))
@@ -216,11 +216,11 @@ func (s *Server) foreseenOf(op turn.Op) (n int64) {
 		n = s.foreseenOf(&turn.Pop{Key: o.Key, Count: 1})
 	case *turn.RemoveScores:
 		if o.Answer {
-			n = foreseen(&o.Of, most, ask)
+			n = answers.Foreseen(&o.Of, most, ask)
 		}
 	case *turn.SetString:
 		if o.Get {
-			n = foreseen(&turn.GetString{Key: o.Key}, int64(limits.MessageBytes), ask)
+			n = answers.Foreseen(&turn.GetString{Key: o.Key}, int64(limits.MessageBytes), ask)
 		}
 	}
 	return n

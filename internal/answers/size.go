@@ -1,4 +1,4 @@
-package redis
+package answers
 
 import "github.com/turnlog/turnlog/turn"
 
@@ -11,8 +11,8 @@ const (
 	storedCost = 100
 )
 
-// bytesOf estimates the memory of an answer.
-func bytesOf(r *turn.Result) int64 {
+// Size estimates the memory of an answer.
+func Size(r *turn.Result) int64 {
 	n := len(r.Value) + messageCost*len(r.Messages) + elementCost*len(r.Elements) + sessionCost*len(r.Sessions)
 	for i := range r.Messages {
 		n += len(r.Messages[i].ID) + len(r.Messages[i].Data)
@@ -33,14 +33,15 @@ func bytesOf(r *turn.Result) int64 {
 	}
 	size := int64(n)
 	for i := range r.Steps {
-		size += bytesOf(&r.Steps[i].Result)
+		size += Size(&r.Steps[i].Result)
 	}
 	return size
 }
 
-// mostOf is how many bytes of payload the answer to a query can have; 0: it is always small.
-func mostOf(q turn.Query, l turn.Limits) int64 {
+// Most is how many bytes the answer to a query can have; 0: it is always small.
+func Most(q turn.Query, l turn.Limits) int64 {
 	all, one := int64(l.ReadBytes), int64(l.MessageBytes)
+	messages := func(n int) int64 { return min(all, int64(n)*one) + messageCost*int64(min(n, l.ReadMessages())) }
 	of := func(n int) int64 { return min(all, int64(n)*one) }
 	switch q := q.(type) {
 	case *turn.Info, *turn.Count, *turn.Rank:
@@ -65,18 +66,20 @@ func mostOf(q turn.Query, l turn.Limits) int64 {
 		return int64(q.Limit) * (sessionCost + 400)
 	case *turn.Read:
 		if q.Limit > 0 {
-			return of(q.Limit)
+			return messages(q.Limit)
 		}
+		return messages(l.ReadMessages())
 	case *turn.List:
 		if n := q.Stop - q.Start; (q.Start < 0) == (q.Stop < 0) && 0 <= n && n < 1<<20 {
-			return of(int(n) + 1)
+			return messages(int(n) + 1)
 		}
+		return messages(l.ReadMessages())
 	}
 	return all
 }
 
-// foreseen is how many bytes the answer to a query will have at most, most or less, as the keys are now.
-func foreseen(q turn.Query, most int64, ask func(turn.Query) (turn.Result, error)) (n int64) {
+// Foreseen is how many bytes the answer to a query will have at most, most or less, as the keys are now.
+func Foreseen(q turn.Query, most int64, ask func(turn.Query) (turn.Result, error)) (n int64) {
 	if most == 0 {
 		return 0
 	}
