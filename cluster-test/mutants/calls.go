@@ -48,6 +48,13 @@ func callsMutants() []mutation.Mutant {
 			Edits: []mutation.Edit{{In: "forwarding.Leader", Old: "_, term, _ = f.raft.State()",
 				New: "term = 1 << 62"}},
 			Catchers: []mutation.Catcher{{Test: "TestForwardedCallThatTheNextLeaderRejectsEnds", Runs: 1}}},
+		{Name: "unproposed-call-waits",
+			About: "a call that a leader refuses without proposing it, and that was sent in an earlier term, waits for an " +
+				"outcome that does not come",
+			Edits: []mutation.Edit{{In: "(*Calls).resolveLocked", Old: "o.Number == unproposed && c.attempt",
+				New: "false && c.attempt"}, {In: "(*Calls).resolveLocked", Old: "unproposed = o.Number",
+				New: "_ = unproposed"}},
+			Catchers: []mutation.Catcher{{Test: "TestCallRefusedUnproposedEndsWhenItsAttemptsAreDecided", Runs: 1}}},
 		{Name: "infos-local", About: "what a node tells of a session beside its messages is its own state's",
 			Edits: []mutation.Edit{{Old: "\treturn r.linearizable(d, q)\n",
 				New: "\tif _, ok := q.(*turn.Info); ok {\n\t\tif res, elsewhere, err := r.answer(d.Context, q); " +

@@ -319,6 +319,55 @@ func TestClosedTable(t *testing.T) {
 	c.want(calls, int(turn.Unknown), int(turn.Unknown), int(turn.Unavailable), int(turn.Unavailable))
 }
 
+// What a leader says to have refused before it was proposed, and what an earlier one may have in its log, ends when this
+// node knows what became of that.
+func TestCallRefusedUnproposedEndsWhenItsAttemptsAreDecided(t *testing.T) {
+	limit := turn.Errorf(turn.TooLarge, "beyond the limits of this leader")
+	for _, late := range []bool{false, true} {
+		c := newCallTable(t)
+		calls := c.add(3)
+		c.took(c.gen, 2)
+		gen := c.rewind()
+		if late {
+			c.Calls.Applied(c.term, nil)
+		}
+		c.took(gen, 3)
+		c.Applied(ok(1)) // by the first attempt
+		refused := ok(2, 3)
+		for i := range refused {
+			refused[i].Err = limit
+		}
+		c.answered(unproposed(refused))
+		if !late {
+			c.want(calls, -1, -2, int(turn.TooLarge))
+			c.Calls.Applied(c.term, nil)
+		}
+		c.want(calls, -1, int(turn.Unknown), int(turn.TooLarge))
+		if _, err := calls[1].Wait(); !strings.Contains(err.Error(), limit.Message) || c.Unresolved() != 0 {
+			t.Errorf("it ends with: %v; %d calls are left", err, c.Unresolved())
+		}
+	}
+}
+
+// A call that a leader refused unproposed is sent to the next.
+func TestCallRefusedUnproposedIsSentAgain(t *testing.T) {
+	c := newCallTable(t)
+	calls := c.add(1)
+	c.took(c.gen, 1)
+	c.took(c.rewind(), 1)
+	refused := ok(1)
+	refused[0].Err = turn.Errorf(turn.TooLarge, "beyond the limits of this leader")
+	c.answered(unproposed(refused))
+	gen := c.rewind()
+	c.Calls.Applied(c.term, nil)
+	if _, numbers := c.took(gen, 1); len(numbers) != 1 {
+		t.Fatal("it is not sent again")
+	}
+	c.want(calls, -2)
+	c.Applied(ok(1))
+	c.want(calls, -1)
+}
+
 // A call that an earlier leader may have in its log is not ended by what a later one says of
 // it: that one may have refused it before it was proposed.
 func TestLaterLeaderDoesNotRefuseAnExposedCall(t *testing.T) {

@@ -61,7 +61,7 @@ func (in *Inbox) Take(node string, f Forwarded, size int, answer func([]fsm.Outc
 	}
 	if len(v.Fit) == 0 {
 		s.next++
-		answer(v.Refused, nil)
+		answer(unproposed(v.Refused), nil)
 		return
 	}
 	t, refused := in.proposer.Offer(&Batch{
@@ -73,7 +73,7 @@ func (in *Inbox) Take(node string, f Forwarded, size int, answer func([]fsm.Outc
 				answer(nil, f)
 				return
 			}
-			answer(append(outs, v.Refused...), nil)
+			answer(append(outs, unproposed(v.Refused)...), nil)
 		},
 	}, s.term)
 	if refused != nil {
@@ -82,6 +82,15 @@ func (in *Inbox) Take(node string, f Forwarded, size int, answer func([]fsm.Outc
 	}
 	s.next++
 	s.term = t
+}
+
+// unproposed returns outcomes of commands that were refused without being proposed, as they are sent to the node that they
+// came from: before each is one of no origin, with its number. Nodes of older versions pass that over.
+func unproposed(refused []fsm.Outcome) (outs []fsm.Outcome) {
+	for _, o := range refused {
+		outs = append(outs, fsm.Outcome{Number: o.Number, Skipped: true}, o)
+	}
+	return outs
 }
 
 func outOfTurn() *Failure {

@@ -93,7 +93,7 @@ func vetByNumber(cs []codec.Command) (v Vetted, f *Failure) {
 
 func inboxAnswer(outs []fsm.Outcome, f *Failure) string {
 	switch {
-	case f == nil && len(outs) == 1:
+	case f == nil && len(outs) > 0:
 		return "answered"
 	case f == nil || !f.Definite:
 		return fmt.Sprint(outs, f)
@@ -145,7 +145,7 @@ func TestRefusedCommandsAreAnswered(t *testing.T) {
 		})
 		p.step()
 		synctest.Wait()
-		if !slices.Equal(got, []uint64{1, wontFit}) {
+		if !slices.Equal(got, []uint64{1, wontFit, wontFit}) {
 			t.Errorf("answered with outcomes of %v", got)
 		}
 	})

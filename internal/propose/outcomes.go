@@ -17,14 +17,18 @@ func (t *Calls) refused(b *callBatch, why *turn.Error, final bool) {
 		if c.ended || c.attempt != b.gen {
 			continue
 		}
-		c.attempt, c.refusal, c.rejected = 0, why, final
-		switch {
-		case !final:
-		case !c.exposed:
-			t.endLocked(c, nil, why)
-		case c.lastTerm < t.passed:
-			t.endRejectedLocked(c)
-		}
+		t.refuseLocked(c, why, final)
+	}
+}
+
+func (t *Calls) refuseLocked(c *Call, why *turn.Error, final bool) {
+	c.attempt, c.refusal, c.rejected = 0, why, final
+	switch {
+	case !final:
+	case !c.exposed:
+		t.endLocked(c, nil, why)
+	case c.lastTerm < t.passed:
+		t.endRejectedLocked(c)
 	}
 }
 
@@ -63,7 +67,7 @@ func (t *Calls) lost(b *callBatch) {
 // answered takes the leader's outcomes. One that was skipped took place earlier;
 // this node's own state machine will tell the result. So it will of a call that failed and
 // that an earlier leader may have in its log: the present one may have refused it before it
-// was proposed, and the earlier attempt can take place yet.
+// was proposed, and the earlier attempt can take place yet. A leader that says so (unproposed) ends it for good.
 func (t *Calls) answered(outs []fsm.Outcome) {
 	now := t.now()
 	t.mu.Lock()
@@ -86,13 +90,21 @@ func (t *Calls) Applied(term uint64, outs []fsm.Outcome) {
 }
 
 func (t *Calls) resolveLocked(outs []fsm.Outcome, own bool, now time.Time) {
+	unproposed := uint64(0) // the number of a call that the leader refused without proposing it
 	for i := range outs {
 		o := &outs[i]
+		if !own && o.Origin == 0 {
+			unproposed = o.Number
+			continue
+		}
 		if o.Origin != t.origin || o.Number < t.base || o.Number >= t.base+uint64(len(t.queue)) {
 			continue
 		}
 		c := t.queue[o.Number-t.base]
 		switch {
+		case c.ended:
+		case !own && o.Err != nil && o.Number == unproposed && c.attempt == t.gen:
+			t.refuseLocked(c, o.Err, true)
 		case !own && o.Err != nil && c.exposed:
 		case !o.Skipped:
 			t.resolved = now
