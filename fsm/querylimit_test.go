@@ -83,8 +83,8 @@ func TestMessageLongerThanAnAnswerIsRead(t *testing.T) {
 	}
 }
 
-// Messages without payload take memory, too: a range of more than one for each 64 bytes of an answer is refused before it
-// is gathered, and a read is cut there.
+// Messages without payload take memory, too: a range of more than one for each 64 bytes of an answer is refused before
+// it is gathered, and a read is cut there.
 func TestManyEmptyMessagesAreNotGathered(t *testing.T) {
 	r := newRig(t)
 	r.m.cfg.ReadBytes = 64 << 10
@@ -107,8 +107,8 @@ func TestManyEmptyMessagesAreNotGathered(t *testing.T) {
 	if got := r.query(&turn.List{Key: sessionA, Start: 5, Stop: int64(4 + most)}); len(got.Messages) != most {
 		t.Errorf("a range of %d has %d", most, len(got.Messages))
 	}
-	for _, q := range []*turn.Read{{From: turn.FromAfter}, {From: turn.FromLast}, {From: turn.FromAfter, MaxTokens: 1 << 30},
-		{From: turn.FromAfter, Limit: most + 1}, {From: turn.FromAfter, Until: 5}} {
+	for _, q := range []*turn.Read{{From: turn.FromAfter}, {From: turn.FromLast},
+		{From: turn.FromAfter, MaxTokens: 1 << 30}, {From: turn.FromAfter, Limit: most + 1}, {From: turn.FromAfter, Until: 5}} {
 		q.Key = sessionA
 		if got := r.query(q); len(got.Messages) != most || !got.More {
 			t.Errorf("%+v: %d messages, more %v; want %d", q, len(got.Messages), got.More, most)

@@ -39,8 +39,8 @@ func callsMutants() []mutation.Mutant {
 		{Name: "rejected-call-waits",
 			About: "a call that a new leader rejects, and that was sent in an earlier term, waits for an outcome " +
 				"that does not come",
-			Edits: []mutation.Edit{{In: "(*Calls).refused", Old: "0, why, final", New: "0, why, false && final"},
-				{In: "(*Calls).refused", Old: "case c.lastTerm < t.passed:", New: "case false:"}},
+			Edits: []mutation.Edit{{In: "(*Calls).refuseLocked", Old: "0, why, final", New: "0, why, false && final"},
+				{In: "(*Calls).refuseLocked", Old: "case c.lastTerm < t.passed:", New: "case false:"}},
 			Catchers: []mutation.Catcher{{Test: "TestRejectedCallEndsWhenItsAttemptsAreDecided", Runs: 1}}},
 		{Name: "forwarded-call-waits",
 			About: "a follower does not know in which term it sent a call, and lets it wait when the next leader " +

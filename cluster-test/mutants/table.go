@@ -88,7 +88,7 @@ func tableMutants() []mutation.Mutant {
 			Edits:    []mutation.Edit{{In: "(*Proposer).Offer", Old: "|| t != nil && t != p.term", New: ""}},
 			Catchers: []mutation.Catcher{{Test: "TestSessionEndsWithTheTerm", Runs: 1}}},
 		{Name: "refused-unanswered", About: "of a batch, the commands that were refused have no outcome",
-			Edits: []mutation.Edit{{In: "(*Inbox).Take", Old: "append(outs, v.Refused...)",
+			Edits: []mutation.Edit{{In: "(*Inbox).Take", Old: "append(outs, unproposed(v.Refused)...)",
 				New: "append(outs, v.Refused[:0]...)"}},
 			Catchers: []mutation.Catcher{{Test: "TestRefusedCommandsAreAnswered", Runs: 1}}},
 		{Name: "outcome-places-another",

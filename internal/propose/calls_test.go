@@ -319,8 +319,8 @@ func TestClosedTable(t *testing.T) {
 	c.want(calls, int(turn.Unknown), int(turn.Unknown), int(turn.Unavailable), int(turn.Unavailable))
 }
 
-// What a leader says to have refused before it was proposed, and what an earlier one may have in its log, ends when this
-// node knows what became of that.
+// What a leader says to have refused before it was proposed, and what an earlier one may have in its log, ends when
+// this node knows what became of that.
 func TestCallRefusedUnproposedEndsWhenItsAttemptsAreDecided(t *testing.T) {
 	limit := turn.Errorf(turn.TooLarge, "beyond the limits of this leader")
 	for _, late := range []bool{false, true} {

@@ -85,8 +85,8 @@ func (ks State) Value(
 // allowance, and so decides what becomes of the operations behind them.
 func (ks State) ReadBytes() int { return turn.DefaultLimits().ReadBytes }
 
-// ReadMessages sets no bound: the allowance bounds how many messages a query passes, and the answer counts for more than
-// their payload.
+// ReadMessages sets no bound: the allowance bounds how many messages a query passes, and the answer counts for more
+// than their payload.
 func (ks State) ReadMessages() int { return math.MaxInt }
 
 // EachPart lets fn read the keys, part by part, until it is done.

@@ -84,7 +84,8 @@ func Register(fs *pflag.FlagSet, c *config.Config) {
 	fs.Var(&c.MemoryBudget, "memory-budget", "memory for the state machine's recent data and caches")
 	fs.Var(&c.Limits.MessageBytes, "max-message-bytes", "largest payload of one message")
 	fs.Var(&c.Limits.AppendBytes, "max-append-bytes", "largest total payload of one append")
-	fs.Var(&c.Limits.ReadBytes, "max-read-bytes", "payload bytes after which a read is cut off; it has a message for each 64 of them at most")
+	fs.Var(&c.Limits.ReadBytes, "max-read-bytes", "payload bytes after which a read is cut off; "+
+		"a read has one message for each 64 of them at most")
 	fs.StringVar(&c.RedisIDPath, "redis-id-path", "",
 		"paths of the unique ids in JSON elements that Redis clients push, so that a push that is sent again is "+
 			"recognised, as NAMESPACE=data.id,id;…; the same on every node (default: none)")
