@@ -57,7 +57,7 @@ func TestTransaction(t *testing.T) {
 	}
 	d.fails(409, "WRONG_TYPE", "POST", "/v1/transactions",
 		`{"steps":[{"delete":{"key":"h"}},{"set_fields":{"key":"s","fields":[{"name":"f","data":1}]}}]}`)
-	d.fails(409, "ID_REUSED", "POST", "/v1/transactions", `{"id":"t1","steps":[{"clear":{"key":"s"}}]}`)
+	d.fails(409, "ID_REUSED", "POST", "/v1/transactions", `{"id":"t1","steps":[{"clear":{"key":"s"}},{"delete":{"key":"h"}}]}`)
 	d.fails(400, "INVALID", "POST", "/v1/transactions", `{"steps":[{"clear":{"key":"s"},"delete":{"key":"s"}}]}`)
 	d.fails(400, "INVALID", "POST", "/v1/transactions", `{"steps":[{"clear":{"key":"s","expect":1}}]}`)
 	if s := d.ok("GET", "/v1/sessions/s/messages?metadata=true", ""); s["count"] != 2.0 ||
