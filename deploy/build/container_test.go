@@ -21,8 +21,10 @@ type container struct {
 	cmd   *exec.Cmd
 }
 
-// startContainer starts the image with more settings, on a host of the network whose /etc/hosts has hosts.
-func startContainer(t *testing.T, img v1.Image, net *network, addr string, env []string, hosts string) *container {
+// startContainer starts the image with more settings, on a host of the network whose /etc/hosts has hosts. Each of
+// mounts adds files to its root before that.
+func startContainer(t *testing.T, img v1.Image, net *network, addr string, env []string, hosts string,
+	mounts ...func(root string) error) *container {
 	t.Helper()
 	file, err := img.ConfigFile()
 	if err != nil {
@@ -35,6 +37,11 @@ func startContainer(t *testing.T, img v1.Image, net *network, addr string, env [
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(c.root, "etc/hosts"), []byte(hosts), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, mount := range mounts {
+		if err := mount(c.root); err != nil {
 			t.Fatal(err)
 		}
 	}
