@@ -170,8 +170,7 @@ func (p *prometheus) resolves(names ...string) {
 	p.within(strings.Join(names, ", ")+" have ended", func() bool {
 		firing, err := p.firing()
 		return err == nil && !slices.ContainsFunc(names, func(name string) bool {
-			return slices.Contains(firing,
-				name)
+			return slices.Contains(firing, name)
 		})
 	})
 }
