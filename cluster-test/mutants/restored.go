@@ -81,8 +81,7 @@ func restoredMutants() []mutation.Mutant {
 				New: "case d.otherVoter(servers) && !(beyond && d.recordedAlone()):"}},
 			Catchers: []mutation.Catcher{{Test: "TestLearnerPromotedInWhatTheOnlyVoterLost", Runs: 1}}},
 		{Name: "records-of-learners-believed",
-			About: "the only voter, which lost the end of its log, takes the record of a learner for a proof that it " +
-				"has no vote",
+			About: "the only voter, which lost its log's end, takes a learner's record for a proof that it has no vote",
 			Edits: []mutation.Edit{{Old: "case len(servers) > 1 && !(beyond && d.recordedAlone()):",
 				New: "case len(servers) > 1 && !(beyond && d.recordedOnlyVoter()):"}},
 			Catchers: []mutation.Catcher{{Test: "TestLearnerPromotedBeyondTheStateOfTheOnlyVoter", Runs: 1}}},

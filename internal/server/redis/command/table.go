@@ -209,7 +209,7 @@ func turnCommands() []Command {
 			"REMOVE, REPLACE, RETAIN and RENAME, HSET, HDEL, SADD, SREM; POP, EDIT, REMOVE and RETAIN TURNS before "+
 			"what else changes the session's messages, RENAME with keys of its own. ID: repeated within ten minutes, "+
 			"it is answered as the first time; another one with this id and the same keys is ID_REUSED.",
-			keySpec{}, turnTx)
+		keySpec{}, turnTx)
 	tx.movable = txKeys
 	return []Command{
 		row("append", -3, "write denyoom fast", "key [EXPECT rev] [EXISTING] [PX ms] [SET k v ...] [UNSET k ...] "+msg,
