@@ -153,7 +153,7 @@ func (m *model) advance(stamp int64) {
 func (m *model) remove(k turn.Key) {
 	s := m.sessions[k]
 	m.tombstones = append(m.tombstones, modelTombstone{key: k, appended: s.appended, moved: s.moved,
-		last: s.last, deadline: m.after(turn.TombstoneTime), pushes: s.pushes})
+		last: s.last, deadline: m.after(turn.TombstoneTime), pushes: s.pushes.copied()})
 	delete(m.sessions, k)
 	m.next(k)
 }
@@ -661,7 +661,7 @@ func (m *model) fork(o *turn.Fork) (turn.Result, *turn.Error) {
 
 // upTo returns a copy of a session with the messages up to a seq.
 func (s *modelSession) upTo(at uint64) *modelSession {
-	f := &modelSession{typ: turn.TypeList, last: at, meta: s.meta, pushes: modelPushes{marks: s.pushes.marks}}
+	f := &modelSession{typ: turn.TypeList, last: at, meta: s.meta, pushes: modelPushes{marks: maps.Clone(s.pushes.marks)}}
 	for _, msg := range s.list {
 		if msg.Seq <= at {
 			f.list = append(f.list, msg)

@@ -40,6 +40,7 @@ func (m *model) copied() *model {
 		s := *s
 		s.elements, s.scores, s.entries = maps.Clone(s.elements), maps.Clone(s.scores), slices.Clone(s.entries)
 		s.list, s.appended = slices.Clone(s.list), slices.Clone(s.appended)
+		s.inside, s.pushes = maps.Clone(s.inside), s.pushes.copied()
 		c.sessions[k] = &s
 	}
 	return &c

@@ -24,7 +24,7 @@ func (s *modelSession) waits(seq uint64) bool {
 }
 
 func (s *modelSession) setInside(seq uint64, inside bool) {
-	if s.inside = maps.Clone(s.inside); s.inside == nil {
+	if s.inside == nil {
 		s.inside = make(map[uint64]bool)
 	}
 	s.inside[seq] = inside
@@ -149,7 +149,7 @@ func (s *modelSession) liftTurns(lifted []turn.Message) {
 
 // forkCalls gives a fork the calls that wait in it.
 func (s *modelSession) forkCalls(of *modelSession) {
-	s.inside = of.inside
+	s.inside = maps.Clone(of.inside)
 	if len(s.list) == 0 {
 		return
 	}

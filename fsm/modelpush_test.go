@@ -36,10 +36,17 @@ func (m *model) mark(s *modelSession, msg turn.Message) {
 }
 
 func (p *modelPushes) set(seq, mark uint64) {
-	if p.marks = maps.Clone(p.marks); p.marks == nil {
+	if p.marks == nil {
 		p.marks = make(map[uint64]uint64)
 	}
 	p.marks[seq] = mark
+}
+
+// copied returns what changes without these.
+func (p *modelPushes) copied() modelPushes {
+	c := *p
+	c.marks, c.dropped = maps.Clone(p.marks), maps.Clone(p.dropped)
+	return c
 }
 
 func (p *modelPushes) move(from, to uint64) { p.set(to, p.marks[from]) }
