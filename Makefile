@@ -40,12 +40,13 @@ check: lint build ## what to run before a commit: lint, build, and the short tes
 race: test-deps ## run the tests of the concurrent packages under the race detector
 	$(GO) test $(PARALLEL) -race -short $(RACE)
 
-lint: ## check formatting, vet, staticcheck, words, and the table "Where is" of ARCHITECTURE.md
+lint: ## check formatting, vet, staticcheck, words, the table "Where is" of ARCHITECTURE.md, lines and the order of files
 	@unformatted="$$(gofmt -l .)"; test -z "$$unformatted" || { echo "not formatted:"; echo "$$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 	$(GO) run ./test/words
 	$(GO) run ./test/where
+	$(GO) run ./test/figures --check .
 
 lint-more: ## golangci-lint with the linters of .golangci.yml (minutes)
 	$(GO) run $(GOLANGCI) run ./...

@@ -108,7 +108,8 @@ func TestManyEmptyMessagesAreNotGathered(t *testing.T) {
 		t.Errorf("a range of %d has %d", most, len(got.Messages))
 	}
 	for _, q := range []*turn.Read{{From: turn.FromAfter}, {From: turn.FromLast},
-		{From: turn.FromAfter, MaxTokens: 1 << 30}, {From: turn.FromAfter, Limit: most + 1}, {From: turn.FromAfter, Until: 5}} {
+		{From: turn.FromAfter, MaxTokens: 1 << 30}, {From: turn.FromAfter, Limit: most + 1},
+		{From: turn.FromAfter, Until: 5}} {
 		q.Key = sessionA
 		if got := r.query(q); len(got.Messages) != most || !got.More {
 			t.Errorf("%+v: %d messages, more %v; want %d", q, len(got.Messages), got.More, most)

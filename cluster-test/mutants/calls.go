@@ -49,8 +49,7 @@ func callsMutants() []mutation.Mutant {
 				New: "term = 1 << 62"}},
 			Catchers: []mutation.Catcher{{Test: "TestForwardedCallThatTheNextLeaderRejectsEnds", Runs: 1}}},
 		{Name: "unproposed-call-waits",
-			About: "a call that a leader refuses without proposing it, and that was sent in an earlier term, waits for an " +
-				"outcome that does not come",
+			About: "a call that a leader refuses to propose, and that was sent in an earlier term, waits for ever",
 			Edits: []mutation.Edit{{In: "(*Calls).resolveLocked", Old: "o.Number == unproposed && c.attempt",
 				New: "false && c.attempt"}, {In: "(*Calls).resolveLocked", Old: "unproposed = o.Number",
 				New: "_ = unproposed"}},

@@ -53,7 +53,8 @@ func costMutants() []mutation.Mutant {
 		{Name: "empty-messages-gathered", About: "a range of millions of elements without payload is answered",
 			Edits:    []mutation.Edit{{In: "answerer.listPart", Old: "n > most", New: "n > most && false"}},
 			Catchers: []mutation.Catcher{{Test: "TestManyEmptyMessagesAreNotGathered", Runs: 1}}},
-		{Name: "answers-to-nodes-unbounded", About: "a leader makes any number of long answers for other nodes at a time",
+		{Name: "answers-to-nodes-unbounded", About: "a leader makes any number of long answers for other nodes at a " +
+			"time",
 			Edits:    []mutation.Edit{{In: "(*guest).Begin", Old: "if most <= smallAnswer {", New: "if true {"}},
 			Catchers: []mutation.Catcher{{Test: "TestAnswersToOtherNodesHaveABound", Runs: 1}}},
 		{Name: "answers-to-nodes-uncharged", About: "what a node answers for others is not in its bound",

@@ -73,8 +73,8 @@ func (g *guest) Begin(ctx context.Context, q turn.Query, ask func(turn.Query) (t
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return turn.Errorf(turn.Overloaded, "answers to other nodes take up the memory that the leader has for them; ask "+
-			"for less, or try again")
+		return turn.Errorf(turn.Overloaded, "answers to other nodes take up the memory that the leader has for them; "+
+			"ask for less, or try again")
 	}
 	g.held = n
 	return nil

@@ -25,15 +25,16 @@ func TestAnswersForOtherNodesAreCharged(t *testing.T) {
 			var mu sync.Mutex
 			for range 4 {
 				asking.Go(func() {
-					b, err := s.answerQuery(t.Context(), payload, func(ctx context.Context, q turn.Query) (turn.Result, error) {
-						return answers.Make(ctx, q, func(q turn.Query) (turn.Result, error) {
-							if _, info := q.(*turn.Info); info {
-								return turn.Result{Session: &turn.Session{Bytes: 1 << 20, Count: 1}}, nil
-							}
-							time.Sleep(time.Minute)
-							return turn.Result{Value: make([]byte, 1<<20)}, nil
+					b, err := s.answerQuery(t.Context(), payload,
+						func(ctx context.Context, q turn.Query) (turn.Result, error) {
+							return answers.Make(ctx, q, func(q turn.Query) (turn.Result, error) {
+								if _, info := q.(*turn.Info); info {
+									return turn.Result{Session: &turn.Session{Bytes: 1 << 20, Count: 1}}, nil
+								}
+								time.Sleep(time.Minute)
+								return turn.Result{Value: make([]byte, 1<<20)}, nil
+							})
 						})
-					})
 					if err != nil {
 						t.Error(err)
 						return

@@ -6,17 +6,31 @@ import (
 	"strings"
 )
 
+// check lists what a tree must not have: references that run back, and lines that are too long. It returns how many
+// there are.
+func check(w io.Writer, t *tree) (found int) {
+	for _, f := range t.files {
+		for _, number := range tooLong(f) {
+			found++
+			fmt.Fprintf(w, "%s:%d: the line is too long\n", f.name, number)
+		}
+	}
+	return found + printBack(w, t)
+}
+
 // printBack lists, for each package, the files in cycles in their best order, and what they use of
-// files before.
-func printBack(w io.Writer, t *tree) {
+// files before. It returns how many references run back.
+func printBack(w io.Writer, t *tree) (back int) {
 	for _, p := range t.packages {
 		g := references(p)
 		for _, order := range g.cycles() {
 			fmt.Fprintf(w, "%s: %d of %d files, %d references run back\n",
 				t.dir(p.PkgPath), len(order), len(g.files), g.against(order))
 			g.printBack(w, order)
+			back += g.against(order)
 		}
 	}
+	return back
 }
 
 func (g graph) printBack(w io.Writer, order []int) {

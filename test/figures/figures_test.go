@@ -226,7 +226,7 @@ func TestLongLines(t *testing.T) {
 		"quotes":         {file{"a.go", "\"`\"\n" + x(121) + "\n// `" + x(121) + "\n"}, 2},
 		"aligned":        {file{"a.go", "\t\"a:\":          " + x(108) + "\n\t\"a:\": " + x(111)}, 1},
 	} {
-		if got := tooLong(test.file); got != test.want {
+		if got := len(tooLong(test.file)); got != test.want {
 			t.Errorf("%s: %d lines are too long, want %d", name, got, test.want)
 		}
 	}
@@ -307,9 +307,25 @@ func TestPrintBack(t *testing.T) {
 		"c.go": "package p\n\nfunc C() { A(T{}) }\n",
 	})
 	var out strings.Builder
-	printBack(&out, tr)
+	if back := printBack(&out, tr); back != 1 {
+		t.Errorf("%d references run back", back)
+	}
 	want := ".: 2 of 3 files, 1 references run back\n  a.go\n  b.go\n      uses of a.go: (*T).M\n"
 	if got := out.String(); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// TestCheck: lines that are too long are named and counted, besides references that run back.
+func TestCheck(t *testing.T) {
+	tr := loaded(t, map[string]string{
+		"a.go": "package p\n\n// A" + strings.Repeat("a", goColumns) + "\nfunc A() {}\n",
+		"b.md": "short\n" + strings.Repeat("b", markdownColumns+1) + "\n",
+	})
+	var out strings.Builder
+	n := check(&out, tr)
+	want := "a.go:3: the line is too long\nb.md:2: the line is too long\n"
+	if got := out.String(); n != 2 || got != want {
+		t.Errorf("%d found:\n%s\nwant:\n%s", n, got, want)
 	}
 }

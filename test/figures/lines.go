@@ -23,9 +23,9 @@ func lineCount(text string) int {
 	return n
 }
 
-// tooLong counts the lines of a file that are too long for its kind. It passes over what cannot be
-// broken: rows of Markdown's tables, and what Markdown's code blocks and Go's raw strings quote.
-func tooLong(f file) (n int) {
+// tooLong returns the numbers of the lines of a file that are too long for its kind. It passes over what
+// cannot be broken: rows of Markdown's tables, and what Markdown's code blocks and Go's raw strings quote.
+func tooLong(f file) (numbers []int) {
 	if path.Ext(f.name) == ".md" {
 		return longProse(f)
 	}
@@ -34,24 +34,26 @@ func tooLong(f file) (n int) {
 	for line := range strings.Lines(f.text) {
 		number++
 		if !quoted[number] && width(aligned.ReplaceAllString(trimmed(line), "$1 ")) > goColumns {
-			n++
+			numbers = append(numbers, number)
 		}
 	}
-	return n
+	return numbers
 }
 
-func longProse(f file) (n int) {
+func longProse(f file) (numbers []int) {
 	code := false
+	number := 0
 	for line := range strings.Lines(f.text) {
+		number++
 		start := strings.TrimSpace(line)
 		if strings.HasPrefix(start, "```") {
 			code = !code
 		}
 		if !code && !strings.HasPrefix(start, "|") && width(trimmed(line)) > markdownColumns {
-			n++
+			numbers = append(numbers, number)
 		}
 	}
-	return n
+	return numbers
 }
 
 // longRows counts the rows of Markdown's tables that are wider than other lines may be.

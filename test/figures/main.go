@@ -5,6 +5,7 @@
 //	go run ./test/figures 1be4487 HEAD          measures both and prints them side by side
 //	go run ./test/figures --write FILE A B      also writes them to a Markdown file
 //	go run ./test/figures --back DIR            lists the references between files that run back
+//	go run ./test/figures --check DIR           lists them, and lines that are too long; fails if there are any
 //
 // An argument is a commit, of which a copy is measured, or a directory. definitions.md defines the figures.
 package main
@@ -18,15 +19,24 @@ import (
 func main() {
 	write := flag.String("write", "", "also write the figures to this Markdown file")
 	back := flag.Bool("back", false, "list the references between files that run back")
+	checks := flag.Bool("check", false, "list the same, and lines that are too long; fail if there are any")
 	flag.Parse()
 	trees := flag.Args()
 	if len(trees) == 0 {
 		trees = []string{"HEAD"}
 	}
 	err := error(nil)
-	if *back {
-		err = listBack(trees[0])
-	} else {
+	switch {
+	case *back:
+		err = onTree(trees[0], func(t *tree) error { printBack(os.Stdout, t); return nil })
+	case *checks:
+		err = onTree(trees[0], func(t *tree) error {
+			if n := check(os.Stdout, t); n > 0 {
+				return fmt.Errorf("%d lines are too long or references run back", n)
+			}
+			return nil
+		})
+	default:
 		err = run(trees, *write)
 	}
 	if err != nil {
@@ -52,7 +62,8 @@ func run(trees []string, write string) error {
 	return os.WriteFile(write, []byte(text), 0o644)
 }
 
-func listBack(name string) error {
+// onTree does something with a commit or a directory.
+func onTree(name string, do func(*tree) error) error {
 	root, _, remove, err := directory(name)
 	if err != nil {
 		return err
@@ -62,8 +73,7 @@ func listBack(name string) error {
 	if err != nil {
 		return err
 	}
-	printBack(os.Stdout, t)
-	return nil
+	return do(t)
 }
 
 // directory is where a commit or a directory can be read, and what to call it.

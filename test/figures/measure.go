@@ -47,12 +47,12 @@ func (t *tree) lines() []row {
 	for _, f := range t.files {
 		if path.Ext(f.name) == ".md" {
 			markdown += lineCount(f.text)
-			longMarkdown += tooLong(f)
+			longMarkdown += len(tooLong(f))
 			rows += longRows(f)
 			continue
 		}
 		sum[kindOf(f.name)] += lineCount(f.text)
-		longGo += tooLong(f)
+		longGo += len(tooLong(f))
 	}
 	return []row{
 		number("product", sum[product]), number("tests", sum[tests]), number("judges", sum[judges]),

@@ -14,7 +14,8 @@ import (
 func (a answerer) listPart(q *turn.List, h *memtable.Head, v *memtable.View, r *turn.Result) error {
 	first, n := values.Range(q.Start, q.Stop, h.Count())
 	if most := uint64(a.ReadMessages()); n > most {
-		return turn.Errorf(turn.TooLarge, "the range has %d elements, and one answer %d at most; read it in parts", n, most)
+		return turn.Errorf(turn.TooLarge, "the range has %d elements, and one answer %d at most; read it in parts", n,
+			most)
 	}
 	space := a.ReadBytes()
 	fits := func(rec *layout.Record) bool {

@@ -207,7 +207,8 @@ func (s *Server) foreseenOf(op turn.Op) (n int64) {
 			}
 		}
 	case *turn.Pop:
-		n = answers.Foreseen(&turn.List{Key: o.Key}, min(most, int64(min(o.Count, 1<<20))*int64(limits.MessageBytes)), ask)
+		n = answers.Foreseen(&turn.List{Key: o.Key}, min(most, int64(min(o.Count, 1<<20))*int64(limits.MessageBytes)),
+			ask)
 	case *turn.PopFirst:
 		for _, k := range o.Keys {
 			n = max(n, s.foreseenOf(&turn.Pop{Key: k, Count: o.Count}))
