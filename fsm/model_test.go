@@ -661,7 +661,8 @@ func (m *model) fork(o *turn.Fork) (turn.Result, *turn.Error) {
 
 // upTo returns a copy of a session with the messages up to a seq.
 func (s *modelSession) upTo(at uint64) *modelSession {
-	f := &modelSession{typ: turn.TypeList, last: at, meta: s.meta, pushes: modelPushes{marks: maps.Clone(s.pushes.marks)}}
+	f := &modelSession{typ: turn.TypeList, last: at, meta: s.meta,
+		pushes: modelPushes{marks: maps.Clone(s.pushes.marks)}}
 	for _, msg := range s.list {
 		if msg.Seq <= at {
 			f.list = append(f.list, msg)
