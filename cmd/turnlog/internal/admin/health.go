@@ -24,11 +24,17 @@ if none does, it asks the nodes that these know, too. It prints one line:
   unavailable  no majority confirms a leader, or no node answers
 
 It ends with 0 if the cluster is healthy, else with 1; with --serving, with 0 also if
-it is degraded. It waits 3 s for each node, or --timeout.`,
+it is degraded. With 2 or 5 it ends if no node was asked: the command line, or the selected
+context, cannot be used. It waits 3 s for each node, or --timeout.`,
 		Example: `  turnlog cluster health --addr 127.0.0.1:7379,127.0.0.1:7389,127.0.0.1:7399
   turnlog cluster health --serving && echo "can be used"`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if err := a.ContextErr(); turn.KindOf(err) == turn.NotFound {
+				return err
+			} else if err != nil {
+				return cli.Usage(err)
+			}
 			cl, err := bestView(a)
 			switch turn.KindOf(err) {
 			case turn.Unauthorized, turn.Forbidden: // tells of who asks, not of the cluster
