@@ -73,16 +73,18 @@ func TestRenamedIDsAreCharged(t *testing.T) {
 		"forgotten": {append([]turn.Op{push("older"), push("older too")}, append(many, &turn.Trim{Key: sessionA,
 			By: turn.KeepLast, N: 0})...), (turn.IDWindow - 1) * tombstone},
 	} {
-		for how, settled := range settlings {
-			r := newRig(t)
-			r.raise(turn.Level3)
-			r.apply(1, c.ops...)
-			r.do(push("stays"))
-			settled(r)
-			r.do(renameTo("a", "b"))
-			spent := cost.EntryAllowance() - r.m.keys.Allowance.Left
-			if want := cost.Message + len("stays"+"payload of stays") + c.want; spent != want {
-				t.Errorf("%s, in %s: %d bytes, want %d", name, how, spent, want)
+		for _, level := range []turn.ClusterLevel{turn.Level3, turn.Level4} {
+			for how, settled := range settlings {
+				r := newRig(t)
+				r.raise(level)
+				r.apply(1, c.ops...)
+				r.do(push("stays"))
+				settled(r)
+				r.do(renameTo("a", "b"))
+				spent := cost.EntryAllowance() - r.m.keys.Allowance.Left
+				if want := cost.Message + len("stays"+"payload of stays") + c.want; spent != want {
+					t.Errorf("level %d, %s, in %s: %d bytes, want %d", level, name, how, spent, want)
+				}
 			}
 		}
 	}
@@ -115,6 +117,52 @@ func TestRenamedRepeatsAsBefore(t *testing.T) {
 			if !reflect.DeepEqual(got, before[i]) || !got.Duplicate {
 				t.Errorf("in %s: %s again: %+v, before the renaming %+v", how, id, got, before[i])
 			}
+		}
+	}
+}
+
+// Since the fourth level, a session that is as large as any that may be renamed is renamed with what it remembers; below,
+// it is refused for that. Other operations of the entry pay for it.
+func TestRenameOfTheLargestSessionThatRemembers(t *testing.T) {
+	limits := turn.DefaultLimits()
+	large := make([]byte, limits.ForkBytes/8)
+	id := func(i int) string { return fmt.Sprintf("%0*d", limits.IDBytes, i) }
+	for _, level := range []turn.ClusterLevel{turn.Level3, turn.Level4} {
+		r := newRig(t)
+		r.raise(level)
+		for i := 0; i < limits.ForkMessages; {
+			o := &turn.Append{Key: sessionA}
+			for range min(limits.AppendMessages, limits.ForkMessages-i) {
+				o.Messages = append(o.Messages, turn.NewMessage{ID: id(i)})
+				if i < 8 {
+					o.Messages[i].Data = large
+				}
+				i++
+			}
+			r.do(o)
+		}
+		gone := turn.NewMessage{ID: "gone", Data: []byte("x")}
+		r.do(&turn.Append{Key: sessionA, Messages: []turn.NewMessage{gone}})
+		r.do(&turn.Pop{Key: sessionA, From: turn.Newest, Count: 1})
+		r.add(named("small"), "x")
+		r.do(&turn.Pop{Key: named("small"), From: turn.Newest, Count: 1})
+		r.add(named("small"), "y")
+		outs := r.apply(1, renameTo("a", "b"), renameTo("small", "c"))
+		if level == turn.Level3 {
+			if outs[0].Err == nil || outs[0].Err.Kind != turn.TooLarge {
+				t.Errorf("at level 3: %v", outs[0].Err)
+			}
+			continue
+		}
+		if outs[0].Err != nil || outs[0].Result.Count != uint64(limits.ForkMessages) {
+			t.Fatalf("at level 4: %+v, %v", outs[0].Result, outs[0].Err)
+		}
+		if outs[1].Err == nil || outs[1].Err.Kind != turn.Overloaded {
+			t.Errorf("another in the same entry: %v", outs[1].Err)
+		}
+		if out := r.apply(1, &turn.Append{Key: named("b"), Messages: []turn.NewMessage{gone}})[0]; out.Err != nil ||
+			!out.Result.Duplicate {
+			t.Errorf("what it remembers is appended again: %+v, %v", out.Result, out.Err)
 		}
 	}
 }

@@ -114,6 +114,9 @@ func (s *Operations) withRemembered(src *memtable.Head, live []layout.Record) ([
 	if err != nil {
 		return nil, err
 	}
+	// Since turn.Level4, it keeps no session of the largest size from being renamed. It is little, and an entry has it
+	// once: nothing is left for another session with messages.
+	free := s.Meta.Level >= turn.Level4 && s.Allowance.Whole && len(live) > 0
 	total, all := uint64(0), live
 	err = v.Ascend(of.WindowStart(), func(r *layout.Record) bool {
 		if r.ID == "" || v.Live(r) || of.Moves.Runs.Has(r.Seq) {
@@ -122,10 +125,14 @@ func (s *Operations) withRemembered(src *memtable.Head, live []layout.Record) ([
 		rec := r.AsTombstone().Copied()
 		total += cost.OfCopy(&rec)
 		all = append(all, rec)
-		return total <= uint64(s.Allowance.Left)
+		return free || total <= uint64(s.Allowance.Left)
 	})
 	if err != nil {
 		return nil, err
+	}
+	if free {
+		s.Allowance.Take(total)
+		total = 0
 	}
 	slices.SortFunc(all, func(a, b layout.Record) int { return cmp.Compare(a.Seq, b.Seq) })
 	return all, s.Allowance.Spend(total)
