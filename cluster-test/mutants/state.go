@@ -107,7 +107,7 @@ func stateMutants() []mutation.Mutant {
 				New: "free := s.Meta.Level > turn.Level4"}},
 			Catchers: []mutation.Catcher{{Test: "TestRenameOfTheLargestSessionThatRemembers", Runs: 1}}},
 		{Name: "remembered-for-nothing", About: "renamings of one entry do not pay for what the sessions remember",
-			Edits: []mutation.Edit{{In: "(*Operations).withRemembered", Old: "s.Allowance.Take(total)", New: ""}},
+			Edits:    []mutation.Edit{{In: "(*Operations).withRemembered", Old: "s.Allowance.Take(total)", New: ""}},
 			Catchers: []mutation.Catcher{{Test: "TestRenamedIDsAreCharged", Runs: 1}}},
 		{Name: "renamed-pushes-lost",
 			About: "a push to a key that was renamed since is a repeat although nothing holds it",
