@@ -20,7 +20,7 @@ PARALLEL = -parallel 4
 # Packages whose tests are worth running under the race detector.
 RACE = ./client ./fsm/... ./internal/... ./raftstore ./wal
 
-.PHONY: sdk-python-suites helm-chart packages-os sdk-java sdk-java-short examples examples-short alerts sdk-go sdk-go-short sdk-typescript sdk-typescript-short sdk-typescript-runtimes sdk-python sdk-python-short sdk-python-crewai packages figures lint-more vuln golden cover bench-gate release release-check flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run check test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
+.PHONY: sdk-python-suites helm-chart packages-os sdk-java sdk-java-short examples examples-short alerts sdk-go sdk-go-short sdk-typescript sdk-typescript-short sdk-typescript-runtimes sdk-python sdk-python-short sdk-python-crewai packages figures lint-more vuln golden cover bench-gate release release-check flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run check test test-long race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,11 @@ run: build ## build, and run a cluster of three nodes on this machine
 
 test: test-deps ## run the standard test suite (under five minutes on two cores)
 	$(GO) test $(PARALLEL) ./...
+
+test-long: test-deps ## what `make test` shortens or leaves out, and has no other target: power cuts, simulated clusters, a Redis in use (minutes)
+	TURNLOG_SEEDS=10 $(GO) test -count 1 -timeout 1h -run '^TestPowerCut$$' ./fsm
+	TURNLOG_SEEDS=50 $(GO) test -count 1 -timeout 1h -run '^TestSimulation$$' ./raftstore
+	TURNLOG_LONG=1 $(GO) test -count 1 -run '^TestImportOfALivingRedis$$' ./cmd/turnlog
 
 check: lint build ## what to run before a commit: lint, build, and the short tests of the packages that the branch changes (minutes); BASE=main
 	@BASE="$(BASE)" GO="$(GO)" test/scripts/check.sh
