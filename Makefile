@@ -130,7 +130,9 @@ contract-long: test-deps ## the contract suite's own proof: fifty seeds for bad 
 	TURNLOG_LONG=1 $(GO) test -timeout 2h -v ./contract/...
 	TURNLOG_LONG=1 $(GO) test -timeout 1h -v -run TestVerifyTurnlog ./cmd/turnlog
 
-alerts: build ## try the alert rules in deploy/prometheus with a real Prometheus and real faults (four minutes)
+alerts: build ## hold the dashboard to Grafana's schema, and try the alert rules with a real Prometheus and real faults (four minutes)
+	$(GO) -C test/grafana vet .
+	$(GO) -C test/grafana test -count 1 .
 	test/scripts/install-prometheus.sh
 	TURNLOG_REQUIRE_PROMETHEUS=1 TURNLOG_BINARY="$(CURDIR)/bin/turnlog" $(GO) test -count 1 ./test/alerts
 

@@ -190,6 +190,7 @@ func TestOldBackup(t *testing.T) {
 	p := startPrometheus(t, "http", append(addrs(c), exporter.Listener.Addr().String())...)
 	const age = "time() - max by (cluster) (turnlog_backup_last_success_timestamp_seconds)"
 	p.within("the age of the backup is known", func() bool { return p.up() == 2 && p.finds(age) == 1 })
+	p.shows(backups)
 	p.firesOnly()
 	text, err := os.ReadFile(file)
 	must(t, err)
@@ -219,6 +220,7 @@ func TestNeglect(t *testing.T) {
 	d := start(t, 1, secured)
 	p := startPrometheus(t, "https", append(addrs(c), addrs(d)...)...)
 	p.within("both are scraped", func() bool { return p.up() == 2 })
+	p.shows(certificates)
 	p.firesOnly("TurnlogCertificateExpires", "TurnlogLevelHeld", "TurnlogVersionsDiffer")
 	p.within("connections are rejected", func() bool {
 		for range 300 {
