@@ -157,11 +157,11 @@ func TestUsersAreForTheNetwork(t *testing.T) {
 // usersFile has one user.
 func usersFile(t *testing.T) string {
 	t.Helper()
-	hash, err := auth.HashSecret(auth.NewSecret(), rand.Reader)
+	hash, err := auth.HashPassword(auth.NewPassword(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := fmt.Sprintf("version: 1\nusers:\n  - name: ann\n    secrets: ['%s']\n    right: write\n"+
+	text := fmt.Sprintf("version: 1\nusers:\n  - name: ann\n    passwords: ['%s']\n    right: write\n"+
 		"    namespaces: ['0']\n", hash)
 	name := filepath.Join(t.TempDir(), "users.yaml")
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {

@@ -29,21 +29,21 @@ const (
 type Security struct {
 	dir   string
 	hosts map[string][]string // node id → names in its certificate
-	proof map[string]secret
+	proof map[string]password
 	tls   *tls.Config // of clients
 
 	mu    sync.Mutex
 	right auth.Right // of the visitor; None: there is no such user
 }
 
-// secret is what a user proves, and what the users file has of it.
-type secret struct{ plain, hash string }
+// password is what a user proves, and what the users file has of it.
+type password struct{ plain, hash string }
 
 const authorityName = "ca"
 
 // newSecurity makes an authority and users in dir.
 func newSecurity(dir string) (*Security, error) {
-	s := &Security{dir: dir, hosts: map[string][]string{}, proof: map[string]secret{}, right: auth.Write}
+	s := &Security{dir: dir, hosts: map[string][]string{}, proof: map[string]password{}, right: auth.Write}
 	if err := s.issue(certs.Request{Name: authorityName, Kind: certs.Authority}); err != nil {
 		return nil, err
 	}
@@ -57,12 +57,12 @@ func newSecurity(dir string) (*Security, error) {
 		return nil, err
 	}
 	for name, right := range map[string]auth.Right{Operator: auth.Admin, Member: auth.Write, Visitor: auth.Write} {
-		plain := auth.NewSecret()
-		hash, err := auth.HashSecret(plain, rand.Reader)
+		plain := auth.NewPassword()
+		hash, err := auth.HashPassword(plain, rand.Reader)
 		if err != nil {
 			return nil, err
 		}
-		s.proof[name] = secret{plain, hash}
+		s.proof[name] = password{plain, hash}
 		if err := draft.Add(user(name, right), hash); err != nil {
 			return nil, err
 		}

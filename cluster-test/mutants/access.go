@@ -76,7 +76,7 @@ func accessMutants() []mutation.Mutant {
 			Catchers: []mutation.Catcher{{Test: "TestHashSlots", Runs: 1}}},
 		{Name: "unseen-user-told-apart", About: "the time of a refusal tells that a user exists and was never seen",
 			Edits:    []mutation.Edit{{In: "(*seen).resembles", Old: "; ok {", New: "; ok || known == 0 {"}},
-			Catchers: []mutation.Catcher{{Test: "TestUnseenSecretsLookLikeNone", Runs: 1}}},
+			Catchers: []mutation.Catcher{{Test: "TestUnseenPasswordsLookLikeNone", Runs: 1}}},
 		{Name: "failed-change-stays", About: "a change of the users file that fails prevents later ones",
 			Edits:    []mutation.Edit{{In: "(*Draft).Save", Old: "os.Remove(name)", New: ""}},
 			Catchers: []mutation.Catcher{{Test: "TestFailedSaveLeavesNothing", Runs: 1}}},

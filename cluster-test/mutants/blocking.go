@@ -9,9 +9,9 @@ import (
 // blockingMutants break Redis clients that block.
 func blockingMutants() []mutation.Mutant {
 	return []mutation.Mutant{
-		{Name: "guesses-tell-names", About: "guesses for names without a proven secret never go first",
+		{Name: "guesses-tell-names", About: "guesses for names without a proven password never go first",
 			Edits: []mutation.Edit{{Old: "found = found || bits == expected\n",
-				New: "found = found || bits == expected && i < len(secrets)\n"}},
+				New: "found = found || bits == expected && i < len(passwords)\n"}},
 			Catchers: []mutation.Catcher{{Test: "TestGuessesGoFirstForAnyName", Runs: 1}}},
 		{Name: "token-for-anybody", About: "the admin token of a node is sent to the server that names its file",
 			Edits: []mutation.Edit{{Old: "if req.URL.Port() != strconv.Itoa(int(at.Port())) {",

@@ -81,7 +81,7 @@ func TestDebugZip(t *testing.T) {
 		all.WriteString(name + text)
 	}
 	for _, private := range []string{"the-key", "another-key", "the payload", "the-id", "the-field", "the value",
-		"zenobia", s.secrets["root"], s.secrets["bot"]} {
+		"zenobia", s.passwords["root"], s.passwords["bot"]} {
 		// Files of this test lie in directories whose names may have anything in them.
 		if strings.Contains(strings.ReplaceAll(all.String(), s.dir, ""), private) {
 			t.Errorf("a report has %q", private)
@@ -98,7 +98,7 @@ func TestDebugZip(t *testing.T) {
 	}
 }
 
-// A command line that is wrong is not a node that is: nothing is written, and a secret that was given in the wrong
+// A command line that is wrong is not a node that is: nothing is written, and a password that was given in the wrong
 // place above all.
 func TestDebugZipOfAWrongCommand(t *testing.T) {
 	t.Parallel()

@@ -139,12 +139,12 @@ func TestUserLeavesConnectionsToAdministrators(t *testing.T) {
 		c.SetDeadline(time.Now().Add(30 * time.Second))
 		replies := bufio.NewReader(c)
 		if addr == ports[0] {
-			fmt.Fprintf(c, "AUTH %s %s\r\n", user, s.secrets[user])
+			fmt.Fprintf(c, "AUTH %s %s\r\n", user, s.passwords[user])
 			line, err := replies.ReadString('\n')
 			return c, err == nil && line == "+OK\r\n"
 		}
 		req, _ := http.NewRequest("GET", "http://"+addr+"/v1/cluster", nil)
-		req.SetBasicAuth(user, s.secrets[user])
+		req.SetBasicAuth(user, s.passwords[user])
 		if req.Write(c) != nil {
 			return c, false
 		}

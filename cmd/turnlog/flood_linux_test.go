@@ -29,7 +29,7 @@ const (
 )
 
 // TestFlood: strangers that open connections and send slowly, announce much, or
-// guess secrets, all at once, take neither the node's memory nor its users' time.
+// guess passwords, all at once, take neither the node's memory nor its users' time.
 // The long form (make flood) has all of them, and times users.
 func TestFlood(t *testing.T) {
 	if testing.Short() {
@@ -46,7 +46,7 @@ func testFlood(t *testing.T, secure bool) {
 	ports := freePorts(t, 3)
 	f := crowd{Redis: ports[0], HTTP: ports[1], TLS: secure, Drippers: 10_000, Announcers: 2_000, Guessers: 800,
 		Posters: 12,
-		Ramp:    5 * time.Second, Drip: 20 * time.Second, User: "bot", Pass: s.secrets["bot"]}
+		Ramp:    5 * time.Second, Drip: 20 * time.Second, User: "bot", Pass: s.passwords["bot"]}
 	calm, during := 3*time.Second, 60*time.Second
 	if !long {
 		f.Drippers, f.Announcers, f.Guessers, f.Ramp, f.Drip = 500, 100, 40, time.Second, time.Second
@@ -200,7 +200,7 @@ func (s *secured) usersGoOn(ports []string, secure bool, during time.Duration) [
 
 // redisCalls returns what makes the k-th call; -1 ends it.
 func (s *secured) redisCalls(addr, user string, secure bool) func(ctx context.Context, k int) error {
-	options := redis.Options{Addr: addr, Username: user, Password: s.secrets[user], MaxRetries: -1, PoolSize: 1,
+	options := redis.Options{Addr: addr, Username: user, Password: s.passwords[user], MaxRetries: -1, PoolSize: 1,
 		ReadTimeout: 30 * time.Second, DialTimeout: 30 * time.Second}
 	if secure {
 		options.TLSConfig = s.tls()
@@ -250,7 +250,7 @@ func (s *secured) httpCalls(addr, user string, secure bool) func(ctx context.Con
 		if body != "" {
 			req.Header.Set("Content-Type", "application/json")
 		}
-		req.SetBasicAuth(user, s.secrets[user])
+		req.SetBasicAuth(user, s.passwords[user])
 		res, err := transport.RoundTrip(req)
 		if err != nil {
 			return err

@@ -28,7 +28,7 @@ type crowd struct {
 	Drippers, Announcers, Guessers, Posters int
 
 	Ramp, Drip time.Duration // in which all begin; between two bytes of a dripper
-	User, Pass string        // of those that know a secret: half of the posters
+	User, Pass string        // of those that know a password: half of the posters
 
 	began atomic.Int64 // connections
 }
@@ -118,7 +118,7 @@ func (f *crowd) announce(i int) {
 	time.Sleep(time.Second) // a port of this machine that waits is not a connection
 }
 
-// guess proposes secrets, for users that there are and others.
+// guess proposes passwords, for users that there are and others.
 func (f *crowd) guess(i int) {
 	name := []string{"root", f.User, fmt.Sprint("u", i), "default"}[i/2%4]
 	c := f.dial(i%2 == 1)
@@ -128,15 +128,15 @@ func (f *crowd) guess(i int) {
 	defer c.Close()
 	replies := bufio.NewReader(c)
 	for {
-		secret := fmt.Sprint("wrong ", rand.Uint64())
+		password := fmt.Sprint("wrong ", rand.Uint64())
 		if i%2 == 0 {
-			fmt.Fprintf(c, "*3\r\n$4\r\nAUTH\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", len(name), name, len(secret), secret)
+			fmt.Fprintf(c, "*3\r\n$4\r\nAUTH\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", len(name), name, len(password), password)
 			if _, err := replies.ReadString('\n'); err != nil {
 				return
 			}
 			continue
 		}
-		proof := base64.StdEncoding.EncodeToString([]byte(name + ":" + secret))
+		proof := base64.StdEncoding.EncodeToString([]byte(name + ":" + password))
 		fmt.Fprintf(c, "GET /v1/sessions/k HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic %s\r\n\r\n", proof)
 		res, err := http.ReadResponse(replies, nil)
 		if err != nil {

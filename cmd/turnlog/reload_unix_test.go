@@ -46,7 +46,7 @@ func TestReloadDuringStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.until("read again", func() bool { return strings.Contains(p.text(), "reloaded the users file") })
-	if status := s.get("https://"+ports[1]+"/v1/sessions/chat%3A1/messages", "bot", s.secrets["bot"]); status != 401 {
+	if status := s.get("https://"+ports[1]+"/v1/sessions/chat%3A1/messages", "bot", s.passwords["bot"]); status != 401 {
 		t.Errorf("who was removed while the node started: status %d", status)
 	}
 	if status := p.stop(syscall.SIGTERM); status != 0 {

@@ -30,7 +30,7 @@ var update = flag.Bool("update", false, "rewrite what the scripts in testdata/sc
 //	turnlog ARGS…         must end with status 0
 //	status N ARGS…        turnlog must end with status N
 //	timeless FILE         writes the last output to a file, with 0 for each time of a message
-//	secret USER ARGS…     is turnlog; what it prints goes to the file USER.secret
+//	password USER ARGS…     is turnlog; what it prints goes to the file USER.password
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
@@ -43,7 +43,7 @@ func TestScripts(t *testing.T) {
 			"turnlog":  func(ts *testscript.TestScript, neg bool, args []string) { scriptTurnlog(ts, neg, 0, args) },
 			"status":   scriptStatus,
 			"timeless": scriptTimeless,
-			"secret":   scriptSecret,
+			"password": scriptPassword,
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("TURNLOG_ADDR", "127.0.0.1:1") // before the first node: no server
@@ -94,12 +94,12 @@ func scriptTimeless(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
 }
 
-func scriptSecret(ts *testscript.TestScript, _ bool, args []string) {
+func scriptPassword(ts *testscript.TestScript, _ bool, args []string) {
 	cmd := exec.Command(binary, args[1:]...)
 	cmd.Dir = ts.MkAbs(".")
 	out, err := cmd.Output()
 	ts.Check(err)
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".secret"), out, 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".password"), out, 0o600))
 }
 
 // TestScriptsCoverCommands: every command that works with a node is in a script.

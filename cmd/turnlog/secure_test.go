@@ -21,12 +21,12 @@ import (
 // secured is a directory with everything that a protected cluster needs.
 type secured struct {
 	shell
-	dir     string
-	secrets map[string]string
+	dir       string
+	passwords map[string]string
 }
 
 func newSecured(t *testing.T) *secured {
-	s := &secured{shell: shell{t, ""}, dir: t.TempDir(), secrets: make(map[string]string)}
+	s := &secured{shell: shell{t, ""}, dir: t.TempDir(), passwords: make(map[string]string)}
 	s.ok("cert", "ca", "--dir", s.dir)
 	for _, id := range []string{"n1", "n2", "n3", "n4"} {
 		s.ok("cert", "node", id, "--dir", s.dir, "--host", "127.0.0.1", "--host", "localhost")
@@ -40,7 +40,7 @@ func (s *secured) file(name string) string { return filepath.Join(s.dir, name) }
 
 func (s *secured) user(name string, more ...string) {
 	args := append([]string{"user", "add", name, "--file", s.file("users.yaml")}, more...)
-	s.secrets[name] = strings.TrimSpace(s.ok(args...))
+	s.passwords[name] = strings.TrimSpace(s.ok(args...))
 }
 
 // flags are those of a node with users and TLS.
@@ -52,11 +52,11 @@ func (s *secured) flags(id string) []string {
 
 // as returns the global flags of a user.
 func (s *secured) as(user string) []string {
-	file := s.file(user + ".secret")
-	if err := os.WriteFile(file, []byte(s.secrets[user]+"\n"), 0o600); err != nil {
+	file := s.file(user + ".password")
+	if err := os.WriteFile(file, []byte(s.passwords[user]+"\n"), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
-	return []string{"--tls-ca", s.file("ca.crt"), "--user", user, "--secret-file", file, "--timeout", "3s"}
+	return []string{"--tls-ca", s.file("ca.crt"), "--user", user, "--password-file", file, "--timeout", "3s"}
 }
 
 func (s *secured) tls() *tls.Config {
@@ -103,23 +103,23 @@ func TestProtectedNode(t *testing.T) {
 	s.ok(with("bot", "append", "chat:1", `{"a":1}`)...)
 	s.fails(cli.ExitFailed, "FORBIDDEN", with("bot", "append", "other", `{"a":1}`)...)
 	s.fails(cli.ExitFailed, "", append([]string{"read", "chat:1", "--timeout", "1s"}, "--tls-ca", s.file("ca.crt"))...)
-	s.fails(cli.ExitUsage, "TURNLOG_SECRET", "read", "chat:1", "--user", "bot", "--tls-ca", s.file("ca.crt"))
+	s.fails(cli.ExitUsage, "TURNLOG_PASSWORD", "read", "chat:1", "--user", "bot", "--tls-ca", s.file("ca.crt"))
 	s.ok(with("root", "cluster", "checksum")...)
 	s.fails(cli.ExitUnknown, "right", with("bot", "cluster", "checksum")...)
 	s.fails(cli.ExitFailed, "cannot be reached",
 		append(with("bot", "read", "chat:1", "--timeout", "1s"), "--tls-ca", s.otherAuthority())...)
 
 	rdb := redis.NewClient(&redis.Options{Addr: "localhost:" + respPort, TLSConfig: s.tls(), Username: "bot",
-		Password: s.secrets["bot"]})
+		Password: s.passwords["bot"]})
 	defer rdb.Close()
 	if n, err := rdb.LLen(t.Context(), "chat:1").Result(); n != 1 || err != nil {
 		t.Errorf("go-redis: %d, %v", n, err)
 	}
-	if status := s.get("https://"+ports[1]+"/v1/sessions/chat%3A1/messages", "bot", s.secrets["bot"]); status != 200 {
+	if status := s.get("https://"+ports[1]+"/v1/sessions/chat%3A1/messages", "bot", s.passwords["bot"]); status != 200 {
 		t.Errorf("HTTPS: status %d", status)
 	}
 	if status := s.get("https://"+ports[1]+"/v1/sessions/chat%3A1/messages", "bot", "wrong"); status != 401 {
-		t.Errorf("HTTPS with a wrong secret: status %d", status)
+		t.Errorf("HTTPS with a wrong password: status %d", status)
 	}
 
 	// A user who is taken away is refused, on connections that stand.
@@ -144,12 +144,12 @@ func (s *secured) otherAuthority() string {
 	return s.file("other/ca.crt")
 }
 
-func (s *secured) get(url, user, secret string) int {
+func (s *secured) get(url, user, password string) int {
 	req, err := http.NewRequest("GET", url, nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	req.SetBasicAuth(user, secret)
+	req.SetBasicAuth(user, password)
 	res, err := s.client().Do(req)
 	if err != nil {
 		s.t.Fatal(err)
@@ -211,12 +211,13 @@ func TestUserCommand(t *testing.T) {
 		r.stdout != "" {
 		t.Errorf("%+v", r)
 	}
-	secret := strings.TrimSpace(c.ok(append([]string{"user", "secret", "ann"}, f...)...))
-	if len(secret) < 40 {
-		t.Errorf("secret %q", secret)
+	password := strings.TrimSpace(c.ok(append([]string{"user", "password", "ann"}, f...)...))
+	if len(password) < 40 {
+		t.Errorf("password %q", password)
 	}
-	if again := c.ok(append([]string{"user", "secret", "ann", "--only"}, f...)...); strings.TrimSpace(again) == secret {
-		t.Error("the same secret twice")
+	again := c.ok(append([]string{"user", "password", "ann", "--only"}, f...)...)
+	if strings.TrimSpace(again) == password {
+		t.Error("the same password twice")
 	}
 	c.fails(cli.ExitUsage, "already", append([]string{"user", "add", "ann", "--allow-namespace", "0"}, f...)...)
 	c.fails(cli.ExitUsage, "--allow-namespace", append([]string{"user", "add", "bob"}, f...)...)

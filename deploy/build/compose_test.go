@@ -63,21 +63,21 @@ func TestSecureCompose(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	c := composed(t, dir, "compose.yaml", "secure.yaml")
-	secret, err := os.ReadFile(filepath.Join(dir, "ops.secret"))
+	password, err := os.ReadFile(filepath.Join(dir, "ops.password"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	const all = " --timeout 30s --addr n1:7379,n2:7379,n3:7379"
 	for _, n := range c.nodes {
-		n.env = slices.DeleteFunc(n.env, func(v string) bool { return strings.HasPrefix(v, "TURNLOG_SECRET_FILE=") })
-		n.env = append(n.env, "TURNLOG_USER=ops", "TURNLOG_SECRET="+strings.TrimSpace(string(secret)))
+		n.env = slices.DeleteFunc(n.env, func(v string) bool { return strings.HasPrefix(v, "TURNLOG_PASSWORD_FILE=") })
+		n.env = append(n.env, "TURNLOG_USER=ops", "TURNLOG_PASSWORD="+strings.TrimSpace(string(password)))
 	}
 	for _, line := range []string{"append chat hello", "cluster checksum", "cluster transfer", "backup /data/backup"} {
 		if out, err := c.nodes[1].exec("/turnlog " + line + all); err != nil {
 			t.Errorf("%s: %v: %s", line, err, out)
 		}
 	}
-	c.nodes[1].env = append(c.nodes[1].env, "TURNLOG_SECRET=guess")
+	c.nodes[1].env = append(c.nodes[1].env, "TURNLOG_PASSWORD=guess")
 	if out, err := c.nodes[1].exec("/turnlog read chat" + all); err == nil || !strings.Contains(out, "UNAUTHORIZED") {
 		t.Errorf("a guess: %v: %s", err, out)
 	}

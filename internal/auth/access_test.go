@@ -19,11 +19,11 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// cheap hashes a secret with the least effort that is allowed.
-func cheap(secret string) string {
+// cheap hashes a password with the least effort that is allowed.
+func cheap(password string) string {
 	salt := []byte("saltsalt")
 	h := hashed{cost: cost{memory: 8, passes: 1, lanes: 1}, salt: salt,
-		key: argon2.IDKey([]byte(secret), salt, 1, 8, 1, 32)}
+		key: argon2.IDKey([]byte(password), salt, 1, 8, 1, 32)}
 	return h.String()
 }
 
@@ -46,8 +46,8 @@ func open(t testing.TB, text string) (*Users, string) {
 }
 
 // user is an entry of a users file.
-func user(name, secret, rest string) string {
-	return fmt.Sprintf("  - name: %s\n    secrets: [%q]\n    %s\n", name, cheap(secret), rest)
+func user(name, password, rest string) string {
+	return fmt.Sprintf("  - name: %s\n    passwords: [%q]\n    %s\n", name, cheap(password), rest)
 }
 
 const head = "version: 1\nusers:\n"
@@ -56,17 +56,17 @@ func TestAuthenticate(t *testing.T) {
 	u, _ := open(t, head+user("ann", "s1", "right: read\n    namespaces: [\"0\"]")+user("bob", "s2",
 		"right: admin\n    namespaces: []"))
 	for _, c := range []struct {
-		name, secret string
-		ok           bool
+		name, password string
+		ok             bool
 	}{
 		{"ann", "s1", true}, {"ann", "s1", true}, {"ann", "s2", false}, {"bob", "s2", true}, {"bob", "s1", false},
 		{"carl", "s1", false}, {"", "s1", false}, {"ann", "", false}, {"ann", "s1 ", false},
-		{"ann", strings.Repeat("x", MaxSecret+1), false},
+		{"ann", strings.Repeat("x", MaxPassword+1), false},
 		{"bob", "s2", true}, {"ann\x00", "s1", false},
 	} {
-		l, err := u.Authenticate(c.name, c.secret, "test")
+		l, err := u.Authenticate(c.name, c.password, "test")
 		if (err == nil) != c.ok || err != nil && turn.KindOf(err) != turn.Unauthorized {
-			t.Errorf("%q with %.10q: %v", c.name, c.secret, err)
+			t.Errorf("%q with %.10q: %v", c.name, c.password, err)
 		}
 		if found := u.Current().Find(l); (found != nil) != c.ok || c.ok && found.Name != c.name {
 			t.Errorf("%q is found as %+v", c.name, found)
@@ -185,35 +185,35 @@ func TestList(t *testing.T) {
 func TestFileIsRefused(t *testing.T) {
 	good := cheap("s")
 	full := func(field string) string {
-		return head + "  - name: a\n    secrets: ['" + good + "']\n    right: read\n    namespaces: ['*']\n    " +
+		return head + "  - name: a\n    passwords: ['" + good + "']\n    right: read\n    namespaces: ['*']\n    " +
 			field + "\n"
 	}
 	for text, want := range map[string]string{
-		"":                                           "empty",
-		"users: []\n":                                "version",
-		"version: 2\n":                               "line 1: the file has version 2",
-		"version: 1\nuser: []\n":                     `line 2: unknown field "user"`,
-		"version: 1\nusers: 5\n":                     "line 2: a list",
-		"- a\n":                                      "line 1: a mapping",
-		"version: 1\n\tx":                            "line 2",
-		head + "  - name: 'a b'\n":                   "line 3: user name",
-		head + "  - name: 'a:b'\n":                   "line 3: user name",
-		head + "  - right: read\n":                   "line 3: a user without a name",
-		head + "  - name: a\n":                       "user a has no secret",
-		full("prefixes: []"):                         "line 7: a list of prefixes without an element",
-		full("prefixes: ['']"):                       "line 7",
-		full("prefix: ['x']"):                        `line 7: unknown field "prefix"`,
-		full("right: write"):                         "line 7: right occurs twice",
-		full("channels: [null]"):                     "line 7: a text",
-		full("") + user("a", "s", "x"):               "line 10",
-		head + user("a", "s", "right: root"):         `line 5: right "root"`,
-		head + user("a", "s", "right: read"):         "user a has no namespaces",
-		head + user("a", "s", "namespaces: ['*']"):   "user a has no right",
-		head + "  - name: a\n    secrets: [plain]\n": "line 4: \"plain\"",
-		head + "  - name: a\n    secrets: ['$argon2id$v=19$m=9999999,t=2,p=1$c2FsdHNhbHQ$" +
+		"":                                             "empty",
+		"users: []\n":                                  "version",
+		"version: 2\n":                                 "line 1: the file has version 2",
+		"version: 1\nuser: []\n":                       `line 2: unknown field "user"`,
+		"version: 1\nusers: 5\n":                       "line 2: a list",
+		"- a\n":                                        "line 1: a mapping",
+		"version: 1\n\tx":                              "line 2",
+		head + "  - name: 'a b'\n":                     "line 3: user name",
+		head + "  - name: 'a:b'\n":                     "line 3: user name",
+		head + "  - right: read\n":                     "line 3: a user without a name",
+		head + "  - name: a\n":                         "user a has no password",
+		full("prefixes: []"):                           "line 7: a list of prefixes without an element",
+		full("prefixes: ['']"):                         "line 7",
+		full("prefix: ['x']"):                          `line 7: unknown field "prefix"`,
+		full("right: write"):                           "line 7: right occurs twice",
+		full("channels: [null]"):                       "line 7: a text",
+		full("") + user("a", "s", "x"):                 "line 10",
+		head + user("a", "s", "right: root"):           `line 5: right "root"`,
+		head + user("a", "s", "right: read"):           "user a has no namespaces",
+		head + user("a", "s", "namespaces: ['*']"):     "user a has no right",
+		head + "  - name: a\n    passwords: [plain]\n": "line 4: \"plain\"",
+		head + "  - name: a\n    passwords: ['$argon2id$v=19$m=9999999,t=2,p=1$c2FsdHNhbHQ$" +
 			base64.RawStdEncoding.EncodeToString(make([]byte, 32)) + "']\n": "line 4: the hash has m=",
-		head + "  - name: a\n    secrets: ['$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$']\n": "line 4: the hash has a salt",
-		head + "  - name: a\n    secrets: ['$argon2id$v=16$m=8,t=1,p=1$c2FsdHNhbHQ$" +
+		head + "  - name: a\n    passwords: ['$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$']\n": "line 4: the hash has a salt",
+		head + "  - name: a\n    passwords: ['$argon2id$v=16$m=8,t=1,p=1$c2FsdHNhbHQ$" +
 			base64.RawStdEncoding.EncodeToString(make([]byte, 32)) + "']\n": "line 4: the hash has version 16",
 		full("") + full("")[len(head):]: "line 8: user a occurs twice",
 	} {
@@ -227,16 +227,16 @@ func TestFileIsRefused(t *testing.T) {
 }
 
 func TestReload(t *testing.T) {
-	entry := func(secrets ...string) string {
-		s := head + "  - name: ann\n    right: read\n    namespaces: ['*']\n    secrets:\n"
-		for _, sec := range secrets {
+	entry := func(passwords ...string) string {
+		s := head + "  - name: ann\n    right: read\n    namespaces: ['*']\n    passwords:\n"
+		for _, sec := range passwords {
 			s += "      - " + cheap(sec) + "\n"
 		}
 		return s
 	}
 	u, path := open(t, entry("old"))
-	login := func(secret string) Login {
-		l, err := u.Authenticate("ann", secret, "test")
+	login := func(password string) Login {
+		l, err := u.Authenticate("ann", password, "test")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -251,17 +251,17 @@ func TestReload(t *testing.T) {
 		t.Fatalf("after a bad file: %v", err)
 	}
 	if err := reload(entry("old", "new")); err != nil || u.Current().Find(old) == nil {
-		t.Fatalf("a secret was added: %v", err)
+		t.Fatalf("a password was added: %v", err)
 	}
-	if u.Current().users["ann"].secrets[0].proven.Load() == nil {
-		t.Error("the proof of a secret that stays is forgotten")
+	if u.Current().users["ann"].passwords[0].proven.Load() == nil {
+		t.Error("the proof of a password that stays is forgotten")
 	}
 	fresh := login("new")
 	if err := reload(entry("new")); err != nil || u.Current().Find(old) != nil || u.Current().Find(fresh) == nil {
-		t.Fatalf("a secret was taken away: %v", err)
+		t.Fatalf("a password was taken away: %v", err)
 	}
 	if _, err := u.Authenticate("ann", "old", "test"); turn.KindOf(err) != turn.Unauthorized {
-		t.Errorf("the old secret: %v", err)
+		t.Errorf("the old password: %v", err)
 	}
 	if err := reload("version: 1\nusers: []\n"); err != nil || u.Current().Find(fresh) != nil {
 		t.Fatalf("the user was removed: %v", err)
@@ -274,14 +274,14 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// During a flood of wrong secrets the memory for hashing stays bounded, users who have
+// During a flood of wrong passwords the memory for hashing stays bounded, users who have
 // authenticated before get in at once, and no request waits for ever.
 func TestFlood(t *testing.T) {
-	hash, err := HashSecret("s1", strings.NewReader(strings.Repeat("x", 16)))
+	hash, err := HashPassword("s1", strings.NewReader(strings.Repeat("x", 16)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	u, _ := open(t, head+"  - name: ann\n    right: read\n    namespaces: ['*']\n    secrets: ['"+hash+"']\n")
+	u, _ := open(t, head+"  - name: ann\n    right: read\n    namespaces: ['*']\n    passwords: ['"+hash+"']\n")
 	if _, err := u.Authenticate("ann", "s1", "test"); err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +322,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// The same secret shown many times at once is computed once.
+// The same password shown many times at once is computed once.
 func TestHerd(t *testing.T) {
 	u, _ := open(t, head+user("ann", "s1", "right: read\n    namespaces: ['*']"))
 	for range hashSlots() { // no slot is free yet
@@ -343,7 +343,7 @@ func TestHerd(t *testing.T) {
 		if n == 1 {
 			break
 		} else if n > 1 {
-			t.Fatalf("%d proofs of one secret", n)
+			t.Fatalf("%d proofs of one password", n)
 		}
 		runtime.Gosched()
 	}
@@ -365,8 +365,8 @@ func TestEdit(t *testing.T) {
 		}
 		return d.Save()
 	}
-	add := func(u User, secret string) error {
-		return edit(func(d *Draft) error { return d.Add(u, cheap(secret)) })
+	add := func(u User, password string) error {
+		return edit(func(d *Draft) error { return d.Add(u, cheap(password)) })
 	}
 	must := func(err error) {
 		t.Helper()
@@ -385,8 +385,8 @@ func TestEdit(t *testing.T) {
 			t.Errorf("%+v is accepted", bad)
 		}
 	}
-	must(edit(func(d *Draft) error { return d.AddSecret("ann", cheap("s3"), false) }))
-	if edit(func(d *Draft) error { return d.AddSecret("carl", cheap("s3"), false) }) == nil ||
+	must(edit(func(d *Draft) error { return d.AddPassword("ann", cheap("s3"), false) }))
+	if edit(func(d *Draft) error { return d.AddPassword("carl", cheap("s3"), false) }) == nil ||
 		edit(func(d *Draft) error { return d.Remove("carl") }) == nil {
 		t.Error("a user who does not exist can be changed")
 	}
@@ -401,11 +401,11 @@ func TestEdit(t *testing.T) {
 	if fmt.Sprint(ann.Namespaces, ann.Prefixes, ann.Channels == nil, ann.Right) != "[0 yes] [a: # b] true write" {
 		t.Errorf("%+v", ann)
 	}
-	must(edit(func(d *Draft) error { return d.AddSecret("ann", cheap("s4"), true) }))
+	must(edit(func(d *Draft) error { return d.AddPassword("ann", cheap("s4"), true) }))
 	must(edit(func(d *Draft) error { return d.Remove("12") }))
 	must(u.Reload())
 	if _, err := u.Authenticate("ann", "s1", "test"); err == nil {
-		t.Error("the old secret still works")
+		t.Error("the old password still works")
 	}
 	info, err := os.Stat(path)
 	must(err)
@@ -420,7 +420,7 @@ func TestEdit(t *testing.T) {
 	a, _ := Edit(path)
 	b, _ := Edit(path)
 	must(a.Remove("ann"))
-	must(b.AddSecret("ann", cheap("s5"), true))
+	must(b.AddPassword("ann", cheap("s5"), true))
 	must(a.Save())
 	if err := b.Save(); !errors.Is(err, ErrBusy) {
 		t.Errorf("the second change: %v", err)
@@ -431,13 +431,13 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-// A wrong secret costs the same hashes for every name: the time reveals neither
-// whether a user exists nor which secrets the user has.
-func TestWrongSecretsCostTheSame(t *testing.T) {
+// A wrong password costs the same hashes for every name: the time reveals neither
+// whether a user exists nor which passwords the user has.
+func TestWrongPasswordsCostTheSame(t *testing.T) {
 	other := hashed{cost: cost{memory: 64, passes: 3, lanes: 2}, salt: make([]byte, 16), key: make([]byte, 32)}
-	text := head + "  - name: two\n    right: read\n    namespaces: ['*']\n    secrets: ['" + cheap("a") + "', '" +
+	text := head + "  - name: two\n    right: read\n    namespaces: ['*']\n    passwords: ['" + cheap("a") + "', '" +
 		cheap("b") + "']\n" +
-		"  - name: dear\n    right: read\n    namespaces: ['*']\n    secrets: ['" + other.String() + "']\n" +
+		"  - name: dear\n    right: read\n    namespaces: ['*']\n    passwords: ['" + other.String() + "']\n" +
 		user("one", "c", "right: read\n    namespaces: ['*']")
 	u, _ := open(t, text)
 	hashes := func(name string) (memory []int) {

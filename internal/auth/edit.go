@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 
@@ -55,19 +56,19 @@ func Edit(path string) (*Draft, error) {
 	return d, nil
 }
 
-// List returns the users, in the order of the file, and how many secrets each has.
-func (d *Draft) List() (users []*User, secrets []int, err error) {
+// List returns the users, in the order of the file, and how many passwords each has.
+func (d *Draft) List() (users []*User, passwords []int, err error) {
 	for _, n := range d.users.Content {
 		u, err := parseUser(n)
 		if err != nil {
 			return nil, nil, err
 		}
-		users, secrets = append(users, u), append(secrets, len(u.secrets))
+		users, passwords = append(users, u), append(passwords, len(u.passwords))
 	}
-	return users, secrets, nil
+	return users, passwords, nil
 }
 
-// Add adds a user with a secret that HashSecret has made.
+// Add adds a user with a password that HashPassword has made.
 func (d *Draft) Add(u User, hash string) error {
 	if err := checkName(u.Name); err != nil {
 		return err
@@ -78,7 +79,7 @@ func (d *Draft) Add(u User, hash string) error {
 	n := &yaml.Node{Kind: yaml.MappingNode}
 	n.Content = append(n.Content,
 		scalarNode("name"), scalarNode(u.Name),
-		scalarNode("secrets"), listNode(0, hash),
+		scalarNode(d.word()), listNode(0, hash),
 		scalarNode("right"), scalarNode(u.Right.String()),
 		scalarNode("namespaces"), listNode(yaml.FlowStyle, u.Namespaces...))
 	if u.Prefixes != nil {
@@ -92,19 +93,30 @@ func (d *Draft) Add(u User, hash string) error {
 	return err
 }
 
-// AddSecret gives a user another secret, beside those before or, with only,
+// word is what the file calls the field passwords.
+func (d *Draft) word() string {
+	if slices.ContainsFunc(d.users.Content, func(n *yaml.Node) bool { return field(n, oldPasswords) != nil }) {
+		return oldPasswords
+	}
+	return "passwords"
+}
+
+// AddPassword gives a user another password, beside those before or, with only,
 // instead of them.
-func (d *Draft) AddSecret(name, hash string, only bool) error {
+func (d *Draft) AddPassword(name, hash string, only bool) error {
 	i := d.find(name)
 	if i < 0 {
 		return fmt.Errorf("there is no user %s", name)
 	}
-	list := field(d.users.Content[i], "secrets")
+	list := field(d.users.Content[i], "passwords")
+	if list == nil {
+		list = field(d.users.Content[i], oldPasswords)
+	}
 	if only {
 		list.Content = nil
 	}
-	if len(list.Content) == maxSecrets {
-		return fmt.Errorf("user %s has %d secrets, which is the maximum", name, maxSecrets)
+	if len(list.Content) == maxPasswords {
+		return fmt.Errorf("user %s has %d passwords, which is the maximum", name, maxPasswords)
 	}
 	list.Content = append(list.Content, scalarNode(hash))
 	return nil

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -26,7 +27,7 @@ func TestDraftKeepsLimits(t *testing.T) {
 		if err := d.Add(u, cheap("s")); err == nil {
 			t.Error("a user is added twice")
 		}
-		if err := d.AddSecret("ann", cheap("t"), false); err != nil {
+		if err := d.AddPassword("ann", cheap("t"), false); err != nil {
 			t.Fatal(err)
 		}
 		if err := d.Save(); err != nil {
@@ -36,9 +37,9 @@ func TestDraftKeepsLimits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		users, secrets, err := again.List()
-		if err != nil || len(users) != 1 || !users[0].Same(&u) || fmt.Sprint(secrets) != "[2]" {
-			t.Errorf("from %q: %+v, secrets %v, %v", before, users, secrets, err)
+		users, passwords, err := again.List()
+		if err != nil || len(users) != 1 || !users[0].Same(&u) || fmt.Sprint(passwords) != "[2]" {
+			t.Errorf("from %q: %+v, passwords %v, %v", before, users, passwords, err)
 		}
 	}
 }
@@ -59,8 +60,8 @@ func TestDraftKeepsAnEmptyList(t *testing.T) {
 	}
 }
 
-// A user has no more secrets than can be verified, unless they take the place of those before.
-func TestDraftBoundsSecrets(t *testing.T) {
+// A user has no more passwords than can be verified, unless they take the place of those before.
+func TestDraftBoundsPasswords(t *testing.T) {
 	d, err := Edit(filepath.Join(t.TempDir(), "users.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -69,16 +70,16 @@ func TestDraftBoundsSecrets(t *testing.T) {
 	if err := d.Add(u, cheap("s")); err != nil {
 		t.Fatal(err)
 	}
-	for i := range maxSecrets {
-		if err := d.AddSecret("ann", cheap("t"), false); (err == nil) != (i+1 < maxSecrets) {
-			t.Errorf("beside %d secrets: %v", i+1, err)
+	for i := range maxPasswords {
+		if err := d.AddPassword("ann", cheap("t"), false); (err == nil) != (i+1 < maxPasswords) {
+			t.Errorf("beside %d passwords: %v", i+1, err)
 		}
 	}
-	if err := d.AddSecret("ann", cheap("t"), true); err != nil {
+	if err := d.AddPassword("ann", cheap("t"), true); err != nil {
 		t.Error(err)
 	}
-	if _, secrets, err := d.List(); err != nil || fmt.Sprint(secrets) != "[1]" {
-		t.Errorf("in place of the others: %v, %v", secrets, err)
+	if _, passwords, err := d.List(); err != nil || fmt.Sprint(passwords) != "[1]" {
+		t.Errorf("in place of the others: %v, %v", passwords, err)
 	}
 }
 
@@ -118,5 +119,29 @@ func TestFailedSaveLeavesNothing(t *testing.T) {
 	field(d.users.Content[0], "right").Value = "root"
 	if err := d.Save(); err == nil {
 		t.Error("a file that cannot be read is written")
+	}
+}
+
+// A file that calls passwords secrets, as they were called first, is read, and keeps the word when it is changed.
+func TestDraftKeepsTheOldWord(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "users.yaml")
+	write(t, path, "version: 1\nusers:\n  - name: ann\n    secrets: ['"+cheap("s")+"']\n    right: read\n"+
+		"    namespaces: ['0']\n")
+	d, err := Edit(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = errors.Join(d.AddPassword("ann", cheap("t"), false),
+		d.Add(User{Name: "bob", Right: Read, Namespaces: []string{"0"}}, cheap("b")), d.Save())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || strings.Count(string(text), "secrets:") != 2 || strings.Contains(string(text), "passwords:") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	users, err := parse(text)
+	if err != nil || len(users["ann"].passwords) != 2 || len(users["bob"].passwords) != 1 {
+		t.Errorf("%+v, %v", users, err)
 	}
 }

@@ -10,9 +10,13 @@ import (
 // fileVersion is the version of the users file that is read and written.
 const fileVersion = "1"
 
-// maxSecrets is how many secrets a user may have at a time: each makes a wrong one
+// oldPasswords is what the field passwords was called first. Files that have it are read, and keep it when they are
+// changed, so that nodes of both versions read them.
+const oldPasswords = "secrets"
+
+// maxPasswords is how many passwords a user may have at a time: each makes a wrong one
 // dearer to refuse.
-const maxSecrets = 4
+const maxPasswords = 4
 
 // parse reads a users file. Its errors name the line.
 func parse(text []byte) (map[string]*User, error) {
@@ -63,8 +67,8 @@ func parseUser(n *yaml.Node) (*User, error) {
 			if u.Name, err = textOf(v); err == nil {
 				err = wrap(v, checkName(u.Name))
 			}
-		case "secrets":
-			err = eachItem(v, func(v *yaml.Node) error { return u.addSecret(v) })
+		case "passwords", oldPasswords:
+			err = eachItem(v, func(v *yaml.Node) error { return u.addPassword(v) })
 		case "right":
 			word, err := textOf(v)
 			if err != nil {
@@ -90,8 +94,8 @@ func parseUser(n *yaml.Node) (*User, error) {
 		return nil, err
 	case u.Name == "":
 		return nil, at(n, "a user without a name")
-	case len(u.secrets) == 0:
-		return nil, at(n, "user %s has no secret", u.Name)
+	case len(u.passwords) == 0:
+		return nil, at(n, "user %s has no password", u.Name)
 	case u.Right == None:
 		return nil, at(n, "user %s has no right: read, write or admin", u.Name)
 	case u.Namespaces == nil:
@@ -100,16 +104,16 @@ func parseUser(n *yaml.Node) (*User, error) {
 	return u, nil
 }
 
-func (u *User) addSecret(v *yaml.Node) error {
+func (u *User) addPassword(v *yaml.Node) error {
 	text, err := textOf(v)
 	if err != nil {
 		return err
 	}
-	if len(u.secrets) == maxSecrets {
-		return at(v, "more than %d secrets of one user", maxSecrets)
+	if len(u.passwords) == maxPasswords {
+		return at(v, "more than %d passwords of one user", maxPasswords)
 	}
 	h, err := parseHash(text)
-	u.secrets = append(u.secrets, &secret{hashed: h, text: text})
+	u.passwords = append(u.passwords, &password{hashed: h, text: text})
 	return wrap(v, err)
 }
 

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// MaxSecret is the length in bytes of the longest secret.
-const MaxSecret = 1024
+// MaxPassword is the length in bytes of the longest password.
+const MaxPassword = 1024
 
-// hashed is a secret as the users file has it: how to compute its key, and the key.
+// hashed is a password as the users file has it: how to compute its key, and the key.
 type hashed struct {
 	cost
 	salt []byte
@@ -28,39 +28,39 @@ type cost struct {
 	lanes  uint8
 }
 
-// ours is how new secrets are hashed: some 30 ms of one core and 19 MiB.
+// ours is how new passwords are hashed: some 30 ms of one core and 19 MiB.
 func ours() cost { return cost{memory: 19 << 10, passes: 2, lanes: 1} }
 
-// HashSecret returns what the users file keeps of a secret, with a salt from
+// HashPassword returns what the users file keeps of a password, with a salt from
 // random (crypto/rand.Reader): Argon2id in the form $argon2id$v=…$m=…,t=…,p=…$salt$key.
-func HashSecret(secret string, random io.Reader) (string, error) {
-	if secret == "" || len(secret) > MaxSecret {
-		return "", fmt.Errorf("a secret must have 1 to %d bytes, this one has %d", MaxSecret, len(secret))
+func HashPassword(password string, random io.Reader) (string, error) {
+	if password == "" || len(password) > MaxPassword {
+		return "", fmt.Errorf("a password must have 1 to %d bytes, this one has %d", MaxPassword, len(password))
 	}
 	h := hashed{cost: ours(), salt: make([]byte, 16)}
 	if _, err := io.ReadFull(random, h.salt); err != nil {
 		return "", err
 	}
 	h.key = make([]byte, 32)
-	h.key = h.compute(secret)
+	h.key = h.compute(password)
 	return h.String(), nil
 }
 
-// NewSecret returns a secret of 256 random bits.
-func NewSecret() string {
+// NewPassword returns a password of 256 random bits.
+func NewPassword() string {
 	var b [32]byte
 	rand.Read(b[:]) // never fails
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-func (h *hashed) compute(secret string) []byte {
-	return argon2.IDKey([]byte(secret), h.salt, h.passes, h.memory, h.lanes, uint32(len(h.key)))
+func (h *hashed) compute(password string) []byte {
+	return argon2.IDKey([]byte(password), h.salt, h.passes, h.memory, h.lanes, uint32(len(h.key)))
 }
 
-// proves reports, in a time that does not depend on the answer, whether secret is
+// proves reports, in a time that does not depend on the answer, whether password is
 // what was hashed.
-func (h *hashed) proves(secret string) bool {
-	return subtle.ConstantTimeCompare(h.compute(secret), h.key) == 1
+func (h *hashed) proves(password string) bool {
+	return subtle.ConstantTimeCompare(h.compute(password), h.key) == 1
 }
 
 func (h *hashed) String() string {
@@ -69,7 +69,7 @@ func (h *hashed) String() string {
 		text(h.key))
 }
 
-// parseHash reads what HashSecret or another Argon2id implementation made. It
+// parseHash reads what HashPassword or another Argon2id implementation made. It
 // refuses what would cost more than 128 MiB or 16 passes to check.
 func parseHash(s string) (h hashed, err error) {
 	parts := strings.Split(s, "$")

@@ -46,51 +46,51 @@ func TestHashIsRefused(t *testing.T) {
 	}
 }
 
-func TestSecretsAreLimited(t *testing.T) {
-	for n, ok := range map[int]bool{0: false, 1: true, MaxSecret: true, MaxSecret + 1: false} {
+func TestPasswordsAreLimited(t *testing.T) {
+	for n, ok := range map[int]bool{0: false, 1: true, MaxPassword: true, MaxPassword + 1: false} {
 		random := strings.NewReader(strings.Repeat("x", 16))
-		if _, err := HashSecret(strings.Repeat("x", n), random); (err == nil) != ok {
+		if _, err := HashPassword(strings.Repeat("x", n), random); (err == nil) != ok {
 			t.Errorf("%d bytes: %v", n, err)
 		}
 	}
-	if hash, err := HashSecret("x", iotest.ErrReader(os.ErrClosed)); err == nil {
+	if hash, err := HashPassword("x", iotest.ErrReader(os.ErrClosed)); err == nil {
 		t.Errorf("without randomness: %s", hash)
 	}
-	if a, b := NewSecret(), NewSecret(); a == b || len(a) != 43 {
+	if a, b := NewPassword(), NewPassword(); a == b || len(a) != 43 {
 		t.Errorf("%s, %s", a, b)
 	}
-	list := "'" + strings.Repeat(cheap("s")+"', '", maxSecrets-1) + cheap("s") + "'"
-	entry := func(secrets string) string {
-		return head + "  - name: a\n    secrets: [" + secrets + "]\n    right: read\n    namespaces: []\n"
+	list := "'" + strings.Repeat(cheap("s")+"', '", maxPasswords-1) + cheap("s") + "'"
+	entry := func(passwords string) string {
+		return head + "  - name: a\n    passwords: [" + passwords + "]\n    right: read\n    namespaces: []\n"
 	}
 	if _, err := parse([]byte(entry(list))); err != nil {
 		t.Error(err)
 	}
 	_, err := parse([]byte(entry(list + ", '" + cheap("s") + "'")))
 	if err == nil || !strings.Contains(err.Error(), "line 4: more than 4") {
-		t.Errorf("five secrets: %v", err)
+		t.Errorf("five passwords: %v", err)
 	}
 }
 
-// A name or a secret that no user can have costs no hash.
-func TestImpossibleSecretsCostNothing(t *testing.T) {
+// A name or a password that no user can have costs no hash.
+func TestImpossiblePasswordsCostNothing(t *testing.T) {
 	u, _ := open(t, head+user("ann", "s", "right: read\n    namespaces: []"))
 	computed := 0
 	u.proves = func(*hashed, string) bool { computed++; return false }
-	long := strings.Repeat("x", MaxSecret+1)
+	long := strings.Repeat("x", MaxPassword+1)
 	for _, c := range []struct {
-		name, secret string
-		computed     int
+		name, password string
+		computed       int
 	}{{"ann", "", 0}, {"ann", long, 0}, {"a b", "x", 0}, {"ann\x00", "x", 0}, {"ann", long[1:], 1}, {"bob", "x", 1}} {
 		computed = 0
-		_, err := u.Authenticate(c.name, c.secret, "test")
+		_, err := u.Authenticate(c.name, c.password, "test")
 		if turn.KindOf(err) != turn.Unauthorized || computed != c.computed {
-			t.Errorf("%q, %d bytes: %d hashes, %v", c.name, len(c.secret), computed, err)
+			t.Errorf("%q, %d bytes: %d hashes, %v", c.name, len(c.password), computed, err)
 		}
 	}
 }
 
-// Of clients that show the same secret at the same time, those of one user wait for one hash, and those of others for
+// Of clients that show the same password at the same time, those of one user wait for one hash, and those of others for
 // their own.
 func TestProofsAreSharedByName(t *testing.T) {
 	u, _ := open(t, head+user("ann", "s", "right: read\n    namespaces: []")+
@@ -98,10 +98,10 @@ func TestProofsAreSharedByName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u.queue = newQueue(queueBounds{slots: 2, total: 9, ofHost: 9, ofPair: 9})
 		computed, release := make(chan struct{}, 9), make(chan struct{})
-		u.proves = func(h *hashed, secret string) bool {
+		u.proves = func(h *hashed, password string) bool {
 			computed <- struct{}{}
 			<-release
-			return secret == "s"
+			return password == "s"
 		}
 		logins := make(chan Login, 3)
 		for _, name := range []string{"ann", "ann", "bob"} {
@@ -115,7 +115,7 @@ func TestProofsAreSharedByName(t *testing.T) {
 			synctest.Wait()
 		}
 		if len(computed) != 2 {
-			t.Errorf("%d secrets are computed for two users", len(computed))
+			t.Errorf("%d passwords are computed for two users", len(computed))
 		}
 		close(release)
 		for range 3 {
@@ -124,18 +124,19 @@ func TestProofsAreSharedByName(t *testing.T) {
 	})
 }
 
-// Each of a user's secrets is compared with those that were seen, and a guess costs a hash where there are no users.
+// Each of a user's passwords is compared with those that were seen, and a guess costs a hash where there are no users.
 func TestSetCounts(t *testing.T) {
-	secrets := func(n int) []*secret {
-		var list []*secret
+	passwords := func(n int) []*password {
+		var list []*password
 		for i := range n {
 			cheapest := cost{memory: 8, passes: 1, lanes: 1}
-			list = append(list, &secret{text: fmt.Sprint(i), hashed: hashed{cost: cheapest}})
+			list = append(list, &password{text: fmt.Sprint(i), hashed: hashed{cost: cheapest}})
 		}
 		return list
 	}
 	for range 10 { // in some order of the names
-		users := map[string]*User{"a": {secrets: secrets(1)}, "b": {secrets: secrets(3)}, "c": {secrets: secrets(2)}}
+		users := map[string]*User{"a": {passwords: passwords(1)}, "b": {passwords: passwords(3)},
+			"c": {passwords: passwords(2)}}
 		s := newSet(users)
 		if s.most != 3 || len(s.costs) != 1 || s.costs[cost{memory: 8, passes: 1, lanes: 1}] != 3 {
 			t.Fatalf("most %d, costs %v", s.most, s.costs)
@@ -166,7 +167,7 @@ func TestReloadKeepsEveryProof(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := 15; i < 30; i++ {
-		if u.Current().users[fmt.Sprint("u", i)].secrets[0].proven.Load() == nil {
+		if u.Current().users[fmt.Sprint("u", i)].passwords[0].proven.Load() == nil {
 			t.Errorf("the proof of user %d is forgotten", i)
 		}
 	}
@@ -251,18 +252,18 @@ func TestSeenFileIsChecked(t *testing.T) {
 	} {
 		write(t, path, text)
 		s := openSeen(path)
-		s.note(&secret{text: "x"}, "ann", "s") // needs a map
+		s.note(&password{text: "x"}, "ann", "s") // needs a map
 		if (s.state.Key == key) != kept || (s.state.Seen["00"] == 1) != kept {
 			t.Errorf("%s: the key is %s, seen %v", text, s.state.Key, s.state.Seen)
 		}
 	}
 }
 
-// A guess for a user whose secret was never seen goes first if it would for a name that no user has.
-func TestUnseenSecretsLookLikeNone(t *testing.T) {
+// A guess for a user whose password was never seen goes first if it would for a name that no user has.
+func TestUnseenPasswordsLookLikeNone(t *testing.T) {
 	s := openSeen("")
 	s.state.Key = strings.Repeat("ab", 32)
-	unseen := []*secret{{text: "unseen"}}
+	unseen := []*password{{text: "unseen"}}
 	for i := range 4096 {
 		guess := fmt.Sprint("guess", i)
 		if s.resembles(unseen, 1, "ann", guess) != s.resembles(nil, 1, "ann", guess) {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// queue decides which secret is hashed next. Hashing is expensive by design, and a flood
-// of wrong secrets must not keep users out. So a waiter whose secret resembles one that
+// queue decides which password is hashed next. Hashing is expensive by design, and a flood
+// of wrong passwords must not keep users out. So a waiter whose password resembles one that
 // was verified before goes first; otherwise addresses take turns, and the names of an
 // address do.
 type queue struct {
@@ -27,7 +27,7 @@ type queueBounds struct {
 	likely, total, ofHost, ofPair int // waiters
 }
 
-// hashSlots is how many secrets are hashed at a time: at most two, and on at most half of
+// hashSlots is how many passwords are hashed at a time: at most two, and on at most half of
 // the processors.
 func hashSlots() int { return min(max(runtime.GOMAXPROCS(0)/2, 1), 2) }
 

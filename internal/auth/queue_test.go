@@ -61,7 +61,7 @@ func TestQueueIsFair(t *testing.T) {
 			"evil a,good ann,evil b,evil c,evil a"},
 		{"names of an address take turns", []string{"lo x", "lo x", "lo x", "lo ann", "lo x"},
 			"lo x,lo ann,lo x,lo x,lo x"},
-		{"a likely secret goes first", []string{"evil a", "evil ann", "!lo ann", "!lo bob"},
+		{"a likely password goes first", []string{"evil a", "evil ann", "!lo ann", "!lo bob"},
 			"!lo ann,!lo bob,evil a,evil ann"},
 	} {
 		served, refused := order(t, defaultBounds(), c.waiters...)
@@ -103,7 +103,7 @@ func TestQueueGivesUp(t *testing.T) {
 func TestSeenUserPassesAFloodAfterARestart(t *testing.T) {
 	dir := t.TempDir()
 	path, seenPath := filepath.Join(dir, "users.yaml"), filepath.Join(dir, "seen-users")
-	write(t, path, head+user("ann", "right secret", "right: read\n    namespaces: ['*']"))
+	write(t, path, head+user("ann", "right password", "right: read\n    namespaces: ['*']"))
 	start := func() *Users {
 		u, err := Open(path, seenPath, slog.New(slog.DiscardHandler))
 		if err != nil {
@@ -112,7 +112,7 @@ func TestSeenUserPassesAFloodAfterARestart(t *testing.T) {
 		return u
 	}
 	before := start()
-	if _, err := before.Authenticate("ann", "right secret", "127.0.0.1:1"); err != nil {
+	if _, err := before.Authenticate("ann", "right password", "127.0.0.1:1"); err != nil {
 		t.Fatal(err)
 	}
 	<-before.seen.changed
@@ -125,7 +125,7 @@ func TestSeenUserPassesAFloodAfterARestart(t *testing.T) {
 	}
 	sec := u.Current().users["ann"].own()
 	wrong := 0
-	for i := 0; wrong < 2*defaultBounds().ofPair; i++ { // wrong secrets that look wrong
+	for i := 0; wrong < 2*defaultBounds().ofPair; i++ { // wrong passwords that look wrong
 		if guess := fmt.Sprint("guess", i); !u.seen.resembles(sec, 1, "ann", guess) {
 			wrong++
 			go u.Authenticate("ann", guess, "127.0.0.1:2")
@@ -141,7 +141,7 @@ func TestSeenUserPassesAFloodAfterARestart(t *testing.T) {
 	}
 	in := make(chan error)
 	go func() {
-		_, err := u.Authenticate("ann", "right secret", "127.0.0.1:1")
+		_, err := u.Authenticate("ann", "right password", "127.0.0.1:1")
 		in <- err
 	}()
 	for waits := false; !waits; time.Sleep(time.Millisecond) {
@@ -214,13 +214,13 @@ func TestRunSaves(t *testing.T) {
 // would tell who exists.
 func TestGuessesGoFirstForAnyName(t *testing.T) {
 	s := openSeen("")
-	known, fresh := &secret{text: "known"}, &secret{text: "fresh"}
+	known, fresh := &password{text: "known"}, &password{text: "fresh"}
 	s.note(known, "known", "right")
-	for name, secrets := range map[string][]*secret{"known": {known}, "fresh": {fresh}, "both": {known, fresh},
+	for name, passwords := range map[string][]*password{"known": {known}, "fresh": {fresh}, "both": {known, fresh},
 		"none": nil} {
 		first := 0
 		for i := range 1 << 15 {
-			if s.resembles(secrets, 2, name, fmt.Sprint("guess", i)) {
+			if s.resembles(passwords, 2, name, fmt.Sprint("guess", i)) {
 				first++
 			}
 		}
@@ -229,7 +229,7 @@ func TestGuessesGoFirstForAnyName(t *testing.T) {
 			t.Errorf("%s: %d of %d guesses go first", name, first, 1<<15)
 		}
 	}
-	if !s.resembles([]*secret{known}, 2, "known", "right") {
-		t.Error("the right secret does not go first")
+	if !s.resembles([]*password{known}, 2, "known", "right") {
+		t.Error("the right password does not go first")
 	}
 }

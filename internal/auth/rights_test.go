@@ -107,7 +107,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// At least one secret is computed at a time, and at most two.
+// At least one password is computed at a time, and at most two.
 func TestHashSlots(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	var slots []int
@@ -120,7 +120,7 @@ func TestHashSlots(t *testing.T) {
 	}
 }
 
-// What is proved for one name or secret proves nothing for another.
+// What is proved for one name or password proves nothing for another.
 func TestDigestsDiffer(t *testing.T) {
 	empty := head + user("ann", "s", "right: read\n    namespaces: ['*']")
 	u, _ := open(t, empty)

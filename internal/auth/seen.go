@@ -15,14 +15,14 @@ import (
 	"sync"
 )
 
-// seen keeps, in a file, eight bits of a keyed digest of each secret that was verified.
-// After a restart they tell which of many unknown secrets to hash first, so that users
-// get in during a flood; one in 256 of the flood's secrets passes, too. More bits would
+// seen keeps, in a file, eight bits of a keyed digest of each password that was verified.
+// After a restart they tell which of many unknown passwords to hash first, so that users
+// get in during a flood; one in 256 of the flood's passwords passes, too. More bits would
 // exclude more of them, but would also let a thief of both this file and the users file
 // try that many more guesses in the same time.
 //
 // The file is JSON: {"version":1,"key":HEX,"seen":{HEX:0..255}}, the names of seen
-// being the first 16 bytes of the SHA-256 of a secret's hash as the users file has it.
+// being the first 16 bytes of the SHA-256 of a password's hash as the users file has it.
 type seen struct {
 	path    string        // empty: nothing outlives the process
 	changed chan struct{} // cap 1
@@ -57,19 +57,19 @@ func randomKey() []byte {
 	return key
 }
 
-// resembles reports whether the secret shown for a name may be one of the secrets, of
-// which a name has at most most. In place of a secret that does not exist, or was not
+// resembles reports whether the password shown for a name may be one of the passwords, of
+// which a name has at most most. In place of a password that does not exist, or was not
 // seen yet, it compares with bits that depend on the key: guesses for any name go first
 // equally often, so their time does not reveal whether the user exists.
-func (s *seen) resembles(secrets []*secret, most int, name, shown string) bool {
+func (s *seen) resembles(passwords []*password, most int, name, shown string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	bits := s.bitsLocked(name, "\x00", shown)
 	found := false
 	for i := range most {
 		expected := s.bitsLocked("\x00", name, "\x00", strconv.Itoa(i))
-		if i < len(secrets) {
-			if known, ok := s.state.Seen[seenName(secrets[i])]; ok {
+		if i < len(passwords) {
+			if known, ok := s.state.Seen[seenName(passwords[i])]; ok {
 				expected = known
 			}
 		}
@@ -78,8 +78,8 @@ func (s *seen) resembles(secrets []*secret, most int, name, shown string) bool {
 	return found
 }
 
-// note records that shown was verified as the secret.
-func (s *seen) note(sec *secret, name, shown string) {
+// note records that shown was verified as the password.
+func (s *seen) note(sec *password, name, shown string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.state.Seen[seenName(sec)] = s.bitsLocked(name, "\x00", shown)
@@ -89,11 +89,11 @@ func (s *seen) note(sec *secret, name, shown string) {
 	}
 }
 
-// keep forgets secrets that no user has any more.
+// keep forgets passwords that no user has any more.
 func (s *seen) keep(users map[string]*User) {
 	names := make(map[string]bool)
 	for _, u := range users {
-		for _, sec := range u.secrets {
+		for _, sec := range u.passwords {
 			names[seenName(sec)] = true
 		}
 	}
@@ -111,7 +111,7 @@ func (s *seen) bitsLocked(text ...string) uint8 {
 	return m.Sum(nil)[0]
 }
 
-func seenName(sec *secret) string {
+func seenName(sec *password) string {
 	sum := sha256.Sum256([]byte(sec.text))
 	return hex.EncodeToString(sum[:16])
 }
@@ -134,7 +134,7 @@ func (s *seen) save() error {
 	return os.Rename(temp, s.path)
 }
 
-// Run writes what was learned of proven secrets to the file until ctx ends.
+// Run writes what was learned of proven passwords to the file until ctx ends.
 func (u *Users) Run(ctx context.Context) {
 	for {
 		select {
@@ -146,7 +146,7 @@ func (u *Users) Run(ctx context.Context) {
 			continue
 		}
 		if err := u.seen.save(); err != nil {
-			u.log.Warn("cannot save which users have authenticated: after a restart, a flood of wrong secrets "+
+			u.log.Warn("cannot save which users have authenticated: after a restart, a flood of wrong passwords "+
 				"delays them", "error", err)
 		}
 	}

@@ -40,7 +40,7 @@ type User struct {
 	Prefixes   []string // of keys; nil: all
 	Channels   []string // prefixes; nil: see MayHear
 
-	secrets []*secret
+	passwords []*password
 }
 
 // May reports whether the user has a right, where they have any.

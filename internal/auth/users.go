@@ -25,12 +25,12 @@ type Users struct {
 	log  *slog.Logger
 	set  atomic.Pointer[Set]
 
-	pepper  [32]byte // of the digests that stand for proven secrets
+	pepper  [32]byte // of the digests that stand for proven passwords
 	queue   *queue
 	seen    *seen
 	maxWait time.Duration
 	pause   time.Duration // before a client learns that too many wait
-	proves  func(h *hashed, secret string) bool
+	proves  func(h *hashed, password string) bool
 
 	refusals throttle.Throttle // of what is logged about them
 
@@ -38,7 +38,7 @@ type Users struct {
 	flights map[digest]*flight // proofs being computed
 }
 
-// digest stands for a name and a secret in the memory of this process.
+// digest stands for a name and a password in the memory of this process.
 type digest [sha256.Size]byte
 
 // flight is a proof that is being computed; login and err are set when done is closed.
@@ -48,25 +48,25 @@ type flight struct {
 	err   error
 }
 
-// secret is one of a user's. It outlives reloads that keep it.
-type secret struct {
+// password is one of a user's. It outlives reloads that keep it.
+type password struct {
 	hashed
 	text   string                 // as in the file
-	proven atomic.Pointer[digest] // of what has proved to be the secret
+	proven atomic.Pointer[digest] // of what has proved to be the password
 }
 
 // Set is the users of one reading of the file. It does not change.
 type Set struct {
 	users map[string]*User
-	most  int          // secrets that a user has
+	most  int          // passwords that a user has
 	costs map[cost]int // how many of them a user has at most of each cost
 }
 
 // Login is the proof that somebody is a user. It holds for as long as the file
-// has that user with the secret that was shown.
+// has that user with the password that was shown.
 type Login struct {
-	Name   string
-	secret string // as in the file
+	Name     string
+	password string // as in the file
 }
 
 // Open reads a users file. It starts nothing. What helps users in during a flood
@@ -125,9 +125,9 @@ func (u *Users) read() (*Set, error) {
 func newSet(users map[string]*User) *Set {
 	set := &Set{users: users, most: 1, costs: make(map[cost]int)}
 	for _, user := range users {
-		set.most = max(set.most, len(user.secrets))
+		set.most = max(set.most, len(user.passwords))
 		own := make(map[cost]int)
-		for _, sec := range user.secrets {
+		for _, sec := range user.passwords {
 			own[sec.cost]++
 			set.costs[sec.cost] = max(set.costs[sec.cost], own[sec.cost])
 		}
@@ -138,17 +138,17 @@ func newSet(users map[string]*User) *Set {
 	return set
 }
 
-// inherit takes over the secrets that were proven.
+// inherit takes over the passwords that were proven.
 func (s *Set) inherit(old *Set) {
 	for name, user := range s.users {
 		before := old.users[name]
 		if before == nil {
 			continue
 		}
-		for i := range user.secrets {
-			for _, known := range before.secrets {
-				if user.secrets[i].text == known.text {
-					user.secrets[i] = known
+		for i := range user.passwords {
+			for _, known := range before.passwords {
+				if user.passwords[i].text == known.text {
+					user.passwords[i] = known
 				}
 			}
 		}
@@ -159,14 +159,14 @@ func (s *Set) inherit(old *Set) {
 // earlier one tells whether to look a user up again.
 func (u *Users) Current() *Set { return u.set.Load() }
 
-// Find returns the user of a login, nil if the user or the secret is there no more.
+// Find returns the user of a login, nil if the user or the password is there no more.
 func (s *Set) Find(l Login) *User {
 	user := s.users[l.Name]
 	if user == nil {
 		return nil
 	}
-	for _, sec := range user.secrets {
-		if sec.text == l.secret {
+	for _, sec := range user.passwords {
+		if sec.text == l.password {
 			return user
 		}
 	}
@@ -176,11 +176,11 @@ func (s *Set) Find(l Login) *User {
 // Has reports whether there is a user of that name.
 func (s *Set) Has(name string) bool { return s.users[name] != nil }
 
-// Authenticate verifies the secret of the user of that name. The error is Unauthorized if
-// the name or the secret is wrong, or Overloaded if too many unknown secrets wait to be
+// Authenticate verifies the password of the user of that name. The error is Unauthorized if
+// the name or the password is wrong, or Overloaded if too many unknown passwords wait to be
 // verified. from is the address of the client: for the log, and to queue fairly.
-func (u *Users) Authenticate(name, secret, from string) (Login, error) {
-	l, err := u.authenticate(name, secret, from)
+func (u *Users) Authenticate(name, password, from string) (Login, error) {
+	l, err := u.authenticate(name, password, from)
 	if err != nil {
 		u.note(name, from, err)
 	}
@@ -195,11 +195,11 @@ func (u *Users) note(name, from string, err error) {
 	}
 }
 
-func (u *Users) authenticate(name, secret, from string) (Login, error) {
-	if secret == "" || len(secret) > MaxSecret || checkName(name) != nil {
+func (u *Users) authenticate(name, password, from string) (Login, error) {
+	if password == "" || len(password) > MaxPassword || checkName(name) != nil {
 		return Login{}, errDenied()
 	}
-	d := u.digest(name, secret)
+	d := u.digest(name, password)
 	if sec := u.set.Load().users[name].proven(d); sec != nil {
 		return Login{name, sec.text}, nil
 	}
@@ -213,7 +213,7 @@ func (u *Users) authenticate(name, secret, from string) (Login, error) {
 	f = &flight{done: make(chan struct{})}
 	u.flights[d] = f
 	u.mu.Unlock()
-	f.login, f.err = u.prove(name, secret, from, d)
+	f.login, f.err = u.prove(name, password, from, d)
 	u.mu.Lock()
 	delete(u.flights, d)
 	u.mu.Unlock()
@@ -222,48 +222,48 @@ func (u *Users) authenticate(name, secret, from string) (Login, error) {
 }
 
 // prove computes, in one of the slots.
-func (u *Users) prove(name, secret, from string, d digest) (Login, error) {
+func (u *Users) prove(name, password, from string, d digest) (Login, error) {
 	now := u.set.Load()
-	likely := u.seen.resembles(now.users[name].own(), now.most, name, secret)
+	likely := u.seen.resembles(now.users[name].own(), now.most, name, password)
 	began := time.Now()
 	if !u.queue.enter(from, name, likely, u.maxWait) {
 		// Told at once, a flood would ask again at once.
 		time.Sleep(u.pause - time.Since(began))
-		return Login{}, turn.Errorf(turn.Overloaded, "too many secrets wait to be verified; try again")
+		return Login{}, turn.Errorf(turn.Overloaded, "too many passwords wait to be verified; try again")
 	}
 	defer u.queue.leave()
 	set := u.set.Load()
 	left := maps.Clone(set.costs)
 	for _, sec := range set.users[name].own() {
 		left[sec.cost]--
-		if u.proves(&sec.hashed, secret) {
+		if u.proves(&sec.hashed, password) {
 			sec.proven.Store(&d)
-			u.seen.note(sec, name, secret)
+			u.seen.note(sec, name, password)
 			return Login{name, sec.text}, nil
 		}
 	}
-	for c, n := range left { // the time reveals neither whether a user exists nor which secrets it has
+	for c, n := range left { // the time reveals neither whether a user exists nor which passwords it has
 		for range n {
-			u.proves(&hashed{cost: c, salt: make([]byte, 16), key: make([]byte, 32)}, secret)
+			u.proves(&hashed{cost: c, salt: make([]byte, 16), key: make([]byte, 32)}, password)
 		}
 	}
 	return Login{}, errDenied()
 }
 
-// own returns the user's secrets: none for a user that does not exist.
-func (u *User) own() []*secret {
+// own returns the user's passwords: none for a user that does not exist.
+func (u *User) own() []*password {
 	if u == nil {
 		return nil
 	}
-	return u.secrets
+	return u.passwords
 }
 
-// proven returns the secret that d was found to stand for.
-func (u *User) proven(d digest) *secret {
+// proven returns the password that d was found to stand for.
+func (u *User) proven(d digest) *password {
 	if u == nil {
 		return nil
 	}
-	for _, sec := range u.secrets {
+	for _, sec := range u.passwords {
 		if p := sec.proven.Load(); p != nil && subtle.ConstantTimeCompare(p[:], d[:]) == 1 {
 			return sec
 		}
@@ -271,15 +271,15 @@ func (u *User) proven(d digest) *secret {
 	return nil
 }
 
-func (u *Users) digest(name, secret string) (d digest) {
+func (u *Users) digest(name, password string) (d digest) {
 	m := hmac.New(sha256.New, u.pepper[:])
 	m.Write([]byte(name))
 	m.Write([]byte{0}) // no name has it
-	m.Write([]byte(secret))
+	m.Write([]byte(password))
 	m.Sum(d[:0])
 	return d
 }
 
 func errDenied() error {
-	return turn.Errorf(turn.Unauthorized, "there is no such user, or the secret is wrong")
+	return turn.Errorf(turn.Unauthorized, "there is no such user, or the password is wrong")
 }

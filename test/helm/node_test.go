@@ -223,7 +223,7 @@ func (p *pods) exec(n *pod, secret string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, p.binary, args...)
 	cmd.Env = p.environment(n)
 	if secret != "" {
-		cmd.Env = append(cmd.Env, "TURNLOG_USER=ops", "TURNLOG_SECRET="+secret)
+		cmd.Env = append(cmd.Env, "TURNLOG_USER=ops", "TURNLOG_PASSWORD="+secret)
 	}
 	out, err := cmd.CombinedOutput()
 	return strings.TrimSpace(string(out)), err

@@ -45,13 +45,13 @@ func (c *call) admit(r *route) error {
 	case c.server.cfg.Users == nil:
 		return nil
 	}
-	name, secret, ok := credentials(c.request)
+	name, password, ok := credentials(c.request)
 	if !ok {
 		return turn.Errorf(turn.Unauthorized, "authentication required: send Authorization: Basic, or "+
-			"Bearer USER:SECRET")
+			"Bearer USER:PASSWORD")
 	}
 	var err error
-	if c.login, err = c.server.cfg.Users.Authenticate(name, secret, c.request.RemoteAddr); err != nil {
+	if c.login, err = c.server.cfg.Users.Authenticate(name, password, c.request.RemoteAddr); err != nil {
 		return err
 	}
 	u, err := c.user()
@@ -97,9 +97,9 @@ func (c *call) admitLocal() error {
 }
 
 // credentials returns what the request's Authorization says.
-func credentials(r *http.Request) (name, secret string, ok bool) {
-	if name, secret, ok = r.BasicAuth(); ok {
-		return name, secret, true
+func credentials(r *http.Request) (name, password string, ok bool) {
+	if name, password, ok = r.BasicAuth(); ok {
+		return name, password, true
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -117,7 +117,7 @@ func (c *call) user() (*auth.User, error) {
 	if u := c.server.cfg.Users.Current().Find(c.login); u != nil {
 		return u, nil
 	}
-	return nil, turn.Errorf(turn.Unauthorized, "the user or the secret does not exist any more")
+	return nil, turn.Errorf(turn.Unauthorized, "the user or the password does not exist any more")
 }
 
 // permit decides whether the request's user may do what was decoded. Every

@@ -16,11 +16,11 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// testSecret is everybody's.
-const testSecret = "s:3cret"
+// testPassword is everybody's.
+const testPassword = "s:3cret"
 
 var testHash = sync.OnceValue(func() string {
-	hash, err := auth.HashSecret(testSecret, strings.NewReader("salt of sixteen!"))
+	hash, err := auth.HashPassword(testPassword, strings.NewReader("salt of sixteen!"))
 	if err != nil {
 		panic(err)
 	}
@@ -31,7 +31,7 @@ func usersFile(t testing.TB, path string, entries ...string) {
 	text := "version: 1\nusers:\n"
 	for _, e := range entries {
 		name, rest, _ := strings.Cut(e, ": ")
-		text += fmt.Sprintf("  - {name: %s, secrets: ['%s'], %s}\n", name, testHash(), rest)
+		text += fmt.Sprintf("  - {name: %s, passwords: ['%s'], %s}\n", name, testHash(), rest)
 	}
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func testUsers(t testing.TB) *auth.Users {
 	return openUsers(t, path)
 }
 
-func bearer(user string) string { return "Authorization: Bearer " + user + ":" + testSecret }
+func bearer(user string) string { return "Authorization: Bearer " + user + ":" + testPassword }
 
 // Every documented operation, asked for by somebody who may not, is refused and
 // changes nothing; who may, may.
@@ -137,16 +137,16 @@ func TestCredentials(t *testing.T) {
 		return "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(pair))
 	}
 	for header, status := range map[string]int{
-		"Authorization: Bearer root:" + testSecret:  200,
-		"authorization: bearer  root:" + testSecret: 200,
-		basic("root:" + testSecret):                 200,
-		basic("root:wrong"):                         401,
-		basic("root"):                               401,
-		"Authorization: Bearer root":                401,
-		"Authorization: Bearer :":                   401,
-		"Authorization: Digest root:" + testSecret:  401,
-		"Authorization: " + testSecret:              401,
-		"X-None: 1":                                 401,
+		"Authorization: Bearer root:" + testPassword:  200,
+		"authorization: bearer  root:" + testPassword: 200,
+		basic("root:" + testPassword):                 200,
+		basic("root:wrong"):                           401,
+		basic("root"):                                 401,
+		"Authorization: Bearer root":                  401,
+		"Authorization: Bearer :":                     401,
+		"Authorization: Digest root:" + testPassword:  401,
+		"Authorization: " + testPassword:              401,
+		"X-None: 1":                                   401,
 	} {
 		if a := d.do("GET", "/v1/sessions", "", header); a.status != status {
 			t.Errorf("%s: status %d", header, a.status)

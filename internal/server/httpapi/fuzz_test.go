@@ -38,7 +38,7 @@ func FuzzRequest(f *testing.F) {
 	}
 	users := []string{"", "reader", "root"}
 	for _, u := range users[1:] {
-		if _, err := s.cfg.Users.Authenticate(u, testSecret, "fuzz"); err != nil {
+		if _, err := s.cfg.Users.Authenticate(u, testPassword, "fuzz"); err != nil {
 			f.Fatal(err)
 		}
 	}

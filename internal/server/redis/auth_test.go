@@ -22,10 +22,10 @@ func TestAuthenticationSameAsRedis(t *testing.T) {
 	if version := admin.do("INFO", "server").Text(); !strings.Contains(version, "redis_version:7.0.") {
 		t.Skip("the words about permissions differ between the versions of Redis; these are those of 7.0")
 	}
-	admin.expect("OK", "ACL", "SETUSER", "bob", "on", ">"+secretOf("bob"), "~t1:*", "resetchannels", "&t1:*", "+@all")
-	admin.expect("OK", "ACL", "SETUSER", "ro", "on", ">"+secretOf("ro"), "~*", "resetchannels", "+@all",
+	admin.expect("OK", "ACL", "SETUSER", "bob", "on", ">"+passwordOf("bob"), "~t1:*", "resetchannels", "&t1:*", "+@all")
+	admin.expect("OK", "ACL", "SETUSER", "ro", "on", ">"+passwordOf("ro"), "~*", "resetchannels", "+@all",
 		"-@write", "-@admin")
-	admin.expect("OK", "ACL", "SETUSER", "default", ">"+secretOf("default"))
+	admin.expect("OK", "ACL", "SETUSER", "default", ">"+passwordOf("default"))
 	_, users := newUsersFile(t,
 		testUser{"default", "admin", "['*']", ""},
 		testUser{"bob", "write", "['*']", "prefixes: ['t1:']"},
@@ -43,7 +43,7 @@ AUTH ro @ro|HELLO 2|HELLO 2 AUTH bob @bob|ACL WHOAMI|HELLO 2 AUTH default @defau
 			words := strings.Fields(request)
 			for i, w := range words {
 				if name, ok := strings.CutPrefix(w, "@"); ok {
-					words[i] = secretOf(name)
+					words[i] = passwordOf(name)
 				}
 			}
 			switch {
@@ -70,7 +70,7 @@ func TestLogin(t *testing.T) {
 	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), Users: users})
 	c := dial(t, s.addr())
 	c.expect("-"+string(command.ErrNoAuth), "LLEN", "k")
-	c.expect("OK", "AUTH", "ann", secretOf("ann"))
+	c.expect("OK", "AUTH", "ann", passwordOf("ann"))
 	c.expect(`"ann"`, "ACL", "WHOAMI")
 	c.expect("1", "RPUSH", "k", strings.Repeat("x", 20<<10)) // larger than a stranger may send
 	c.expect("OK", "TURN.NS", "eu")
@@ -79,7 +79,7 @@ func TestLogin(t *testing.T) {
 	c.expect(`"eu"`, "TURN.NS")
 	c.expect("RESET", "RESET")
 	c.expect("-"+string(command.ErrNoAuth), "LLEN", "k")
-	if v := c.do("HELLO", "3", "AUTH", "ann", secretOf("ann"), "SETNAME", "me"); v.Kind != resp.Map {
+	if v := c.do("HELLO", "3", "AUTH", "ann", passwordOf("ann"), "SETNAME", "me"); v.Kind != resp.Map {
 		t.Errorf("HELLO: %s", show(v))
 	}
 	c.expect("1", "LLEN", "k")
@@ -92,7 +92,7 @@ func TestLogin(t *testing.T) {
 	c.expectClosed()
 	// In one pipeline: what follows AUTH is done as that user.
 	p := dial(t, s.addr())
-	p.send("AUTH", "ann", secretOf("ann"))
+	p.send("AUTH", "ann", passwordOf("ann"))
 	p.send("RPUSH", "k", "y")
 	p.send("AUTH", "ann", "wrong")
 	p.send("LLEN", "k")
@@ -138,17 +138,17 @@ func TestReloadTakesRightsAway(t *testing.T) {
 	ann.rest = "prefixes: ['other']"
 	reload(ann, testUser{"root", "admin", "['*']", ""})
 	c.expect("-"+string(command.ErrNoKeyPerm), "LLEN", "k")
-	s.as(t, "root").expect("2", "RPUSH", "k", "secret")
+	s.as(t, "root").expect("2", "RPUSH", "k", "password")
 	if got := show(waiting.receive()); got != "-"+string(command.ErrNoKeyPerm) {
 		t.Errorf("what waited is told %s", got)
 	}
 
 	reload(testUser{"root", "admin", "['*']", ""})
 	c.expect("-"+string(command.ErrNoAuth), "LLEN", "k")
-	c.expect("-"+string(errWrongPass), "AUTH", "ann", secretOf("ann"))
+	c.expect("-"+string(errWrongPass), "AUTH", "ann", passwordOf("ann"))
 	ann = testUser{"ann", "write", "['0']", ""}
 	reload(ann, testUser{"root", "admin", "['*']", ""})
-	c.expect("2", "LLEN", "k") // the user is back, with the same secret
+	c.expect("2", "LLEN", "k") // the user is back, with the same password
 }
 
 // A user that was removed is told so whatever the size of the request, and not that the
@@ -220,11 +220,11 @@ func TestSubscriptionsKeepTheirUser(t *testing.T) {
 	c := s.as(t, "ann")
 	c.do("HELLO", "3")
 	c.do("SUBSCRIBE", "a")
-	c.expect("-"+string(errSubscribed), "AUTH", "bob", secretOf("bob"))
-	c.expect("-"+string(errSubscribed), "HELLO", "3", "AUTH", "bob", secretOf("bob"))
-	c.expect("OK", "AUTH", "ann", secretOf("ann"))
+	c.expect("-"+string(errSubscribed), "AUTH", "bob", passwordOf("bob"))
+	c.expect("-"+string(errSubscribed), "HELLO", "3", "AUTH", "bob", passwordOf("bob"))
+	c.expect("OK", "AUTH", "ann", passwordOf("ann"))
 	c.do("UNSUBSCRIBE", "a")
-	c.expect("OK", "AUTH", "bob", secretOf("bob"))
+	c.expect("OK", "AUTH", "bob", passwordOf("bob"))
 }
 
 // Channels belong to namespaces, whatever their names.
@@ -241,7 +241,7 @@ func TestChannelsStayInTheirNamespaces(t *testing.T) {
 	s.as(t, "bob").expect("0", "PUBLISH", "a", "1")
 }
 
-// Clients go where +switch-master says, with their secrets: no client can publish it.
+// Clients go where +switch-master says, with their passwords: no client can publish it.
 func TestSwitchMasterCannotBeForged(t *testing.T) {
 	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits())})
 	c := dial(t, s.addr())
@@ -330,7 +330,7 @@ func TestAuthorisingAllocatesNothing(t *testing.T) {
 	defer nc.Close()
 	defer other.Close()
 	c := s.newConn(nc, s.cfg.Users, s.admission.Admit())
-	if err := c.logIn([]byte("ann"), []byte(secretOf("ann"))); err != "" {
+	if err := c.logIn([]byte("ann"), []byte(passwordOf("ann"))); err != "" {
 		t.Fatal(err)
 	}
 	for _, line := range []string{"RPUSH b:1 x", "LRANGE a:1 0 -1", "MSET a:1 x b:1 y", "XREAD STREAMS a:1 b:1 0 0",
@@ -363,7 +363,7 @@ func BenchmarkAuthorise(b *testing.B) {
 		nc, _ := net.Pipe()
 		c := s.newConn(nc, s.cfg.Users, s.admission.Admit())
 		if with {
-			c.logIn([]byte("ann"), []byte(secretOf("ann")))
+			c.logIn([]byte("ann"), []byte(passwordOf("ann")))
 		}
 		cmd, _ := s.table.Find(args)
 		b.Run(fmt.Sprintf("users=%v", with), func(b *testing.B) {

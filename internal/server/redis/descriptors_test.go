@@ -50,7 +50,7 @@ func TestDescriptorsForAdministrators(t *testing.T) {
 	s := protected(t, Config{Descriptors: pool})
 	for {
 		c := dial(t, s.addr())
-		if strings.HasPrefix(show(c.do("AUTH", "ann", secretOf("ann"))), "-") {
+		if strings.HasPrefix(show(c.do("AUTH", "ann", passwordOf("ann"))), "-") {
 			break
 		}
 	}

@@ -42,7 +42,7 @@ func FuzzRequests(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var sent bytes.Buffer
 		count := 0
-		writeRequest(&sent, "AUTH", "neighbour", secretOf("neighbour"))
+		writeRequest(&sent, "AUTH", "neighbour", passwordOf("neighbour"))
 		for len(in) > 0 && count < 64 {
 			var args []string
 			args, in = fuzzedRequest(names, in)

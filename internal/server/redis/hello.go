@@ -96,7 +96,7 @@ func validName(s string) bool {
 
 // auth is AUTH [username] password.
 func authenticate(c *conn, args [][]byte) command.Action {
-	name, secret := []byte(defaultUser), args[len(args)-1]
+	name, password := []byte(defaultUser), args[len(args)-1]
 	switch {
 	case len(args) > 3:
 		return command.ErrSyntax
@@ -105,7 +105,7 @@ func authenticate(c *conn, args [][]byte) command.Action {
 	case c.who.all == nil:
 		return errNoPassword
 	}
-	if err := c.logIn(name, secret); err != "" {
+	if err := c.logIn(name, password); err != "" {
 		return err
 	}
 	return command.Status("OK")

@@ -74,9 +74,9 @@ func (c *conn) giveWay() {
 // the first user was removed.
 const errSubscribed command.Error = "ERR unsubscribe before authenticating as another user"
 
-// logIn makes the connection that of a user, if the secret is right; if not, it
+// logIn makes the connection that of a user, if the password is right; if not, it
 // stays what it was.
-func (c *conn) logIn(name, secret []byte) command.Error {
+func (c *conn) logIn(name, password []byte) command.Error {
 	users := c.who.all
 	if users == nil {
 		if string(name) != defaultUser {
@@ -85,7 +85,7 @@ func (c *conn) logIn(name, secret []byte) command.Error {
 		return "" // who has no password, so any is right
 	}
 	c.replies.Flush() // computing can take its time
-	login, err := users.Authenticate(string(name), string(secret), c.wire.Remote().String())
+	login, err := users.Authenticate(string(name), string(password), c.wire.Remote().String())
 	if err != nil {
 		if turn.KindOf(err) == turn.Unauthorized {
 			return errWrongPass

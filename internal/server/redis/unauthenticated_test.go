@@ -171,7 +171,7 @@ func TestConnectionsForAdministrators(t *testing.T) {
 	var in []*client
 	for range 16 {
 		c := dial(t, s.addr())
-		if strings.HasPrefix(show(c.do("AUTH", "ann", secretOf("ann"))), "-") {
+		if strings.HasPrefix(show(c.do("AUTH", "ann", passwordOf("ann"))), "-") {
 			c.nc.Close()
 			break
 		}

@@ -15,10 +15,10 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// testUser is an entry of a users file. Its secret is "secret of NAME".
+// testUser is an entry of a users file. Its password is "password of NAME".
 type testUser struct{ name, right, namespaces, rest string }
 
-func secretOf(name string) string { return "secret of " + name }
+func passwordOf(name string) string { return "password of " + name }
 
 // hashes are kept from one file to the next: making them takes time.
 type usersFile struct {
@@ -45,13 +45,13 @@ func (f *usersFile) write(users ...testUser) {
 	}
 	for _, u := range users {
 		if f.hashes[u.name] == "" {
-			hash, err := auth.HashSecret(secretOf(u.name), rand.Reader)
+			hash, err := auth.HashPassword(passwordOf(u.name), rand.Reader)
 			if err != nil {
 				f.t.Fatal(err)
 			}
 			f.hashes[u.name] = hash
 		}
-		text += fmt.Sprintf("  - name: %s\n    secrets: ['%s']\n    right: %s\n    namespaces: %s\n", u.name,
+		text += fmt.Sprintf("  - name: %s\n    passwords: ['%s']\n    right: %s\n    namespaces: %s\n", u.name,
 			f.hashes[u.name], u.right, u.namespaces)
 		if u.rest != "" {
 			text += "    " + u.rest + "\n"
@@ -67,7 +67,7 @@ func (s *Server) as(t testing.TB, user string) *client {
 	t.Helper()
 	c := dial(t, s.addr())
 	if user != "" {
-		c.expect("OK", "AUTH", user, secretOf(user))
+		c.expect("OK", "AUTH", user, passwordOf(user))
 	}
 	return c
 }

@@ -11,12 +11,12 @@ from cluster import BINARY, Cluster
 
 @pytest.fixture(scope="module")
 def secured(tmp_path_factory):
-    """A node with a certificate and a user, whose name and secret it has."""
+    """A node with a certificate and a user, whose name and password it has."""
     d = tmp_path_factory.mktemp("secured")
     for command in (["cert", "ca"], ["cert", "node", "n1", "--host", "127.0.0.1"]):
         subprocess.run([BINARY, *command, "--dir", d / "certs"], check=True, capture_output=True, cwd=d)
     add = ["user", "add", "bot", "--right", "write", "--allow-namespace", "0", "--allow-prefix", "chat:"]
-    secret = subprocess.run([BINARY, *add], check=True, capture_output=True, cwd=d, text=True).stdout.strip()
+    password = subprocess.run([BINARY, *add], check=True, capture_output=True, cwd=d, text=True).stdout.strip()
     node = Cluster(
         d, 1, ["--users-file", d / "users.yaml", "--tls-cert", d / "certs/n1.crt", "--tls-key", d / "certs/n1.key"]
     )
@@ -24,18 +24,18 @@ def secured(tmp_path_factory):
     ca = d / "certs" / "ca.crt"
     node.nodes[0].start()
     try:
-        client = turnlog.Client(f"turnlogs://bot:{secret}@{address}?ca={ca}", retry_for=60)
+        client = turnlog.Client(f"turnlogs://bot:{password}@{address}?ca={ca}", retry_for=60)
         client.session("chat:ready").append("x")
         client.close()
-        yield address, secret, ca
+        yield address, password, ca
     finally:
         node.stop()
 
 
 def test_a_user_over_tls(secured):
-    address, secret, ca = secured
+    address, password, ca = secured
     tls = ssl.create_default_context(cafile=ca)
-    client = turnlog.Client(address, username="bot", password=secret, tls=tls)
+    client = turnlog.Client(address, username="bot", password=password, tls=tls)
     assert client.session("chat:1").append("x").count == 1
     with pytest.raises(turnlog.ForbiddenError) as e:
         client.session("orders:1").append("x")
@@ -50,8 +50,8 @@ async def _append(client, key):
 def test_a_user_over_tls_in_asyncio(secured):
     import asyncio
 
-    address, secret, ca = secured
-    client = turnlog.AsyncClient(f"turnlogs://bot:{secret}@{address}?ca={ca}")
+    address, password, ca = secured
+    client = turnlog.AsyncClient(f"turnlogs://bot:{password}@{address}?ca={ca}")
     assert asyncio.run(_append(client, "chat:2")).count == 1
     with pytest.raises(turnlog.ForbiddenError):
         asyncio.run(_append(client, "orders:1"))
@@ -61,12 +61,12 @@ def test_a_user_over_tls_in_asyncio(secured):
 def test_strangers(secured, make):
     import asyncio
 
-    address, secret, ca = secured
+    address, password, ca = secured
     tls = ssl.create_default_context(cafile=ca)
     for options, error in (
         ({"tls": tls}, turnlog.UnauthorizedError),
         ({"tls": tls, "username": "bot", "password": "guess"}, turnlog.UnauthorizedError),
-        ({"username": "bot", "password": secret}, turnlog.UnavailableError),  # without TLS
+        ({"username": "bot", "password": password}, turnlog.UnavailableError),  # without TLS
         ({"tls": ssl.create_default_context()}, turnlog.UnavailableError),  # an authority that it does not trust
     ):
         client = make(address, retry_for=0, **options)
@@ -76,4 +76,4 @@ def test_strangers(secured, make):
             else:
                 asyncio.run(_append(client, "chat:3"))
         assert e.value.outcome == "not_applied"
-        assert secret not in str(e.value)
+        assert password not in str(e.value)

@@ -21,8 +21,8 @@ before(async () => {
       ...["user", "add", "bot", "--file", users, "--right", "write", "--allow-namespace", "bots"],
       ...["--allow-prefix", "chat:", "--json"],
     ),
-  ) as { secret: string };
-  password = added.secret;
+  ) as { password: string };
+  password = added.password;
   cluster = await Cluster.start(
     ...([
       1,

@@ -14,13 +14,13 @@ func contextCommand(a *cli.App) *cobra.Command {
 namespace, user, and TLS files. Commands that connect use the context that --context or
 TURNLOG_CONTEXT names, or else the selected one. What says how to connect goes in this order:
 flags, the context in --context, the environment, the context in TURNLOG_CONTEXT, the selected
-one. turnlog context show says what is in effect. A context's secret is used for its user only,
-and user and secret only with its addresses: not if --addr or TURNLOG_ADDR names any other.
+one. turnlog context show says what is in effect. A context's password is used for its user only,
+and user and password only with its addresses: not if --addr or TURNLOG_ADDR names any other.
 
 Contexts are files in $XDG_CONFIG_HOME/turnlog (~/.config/turnlog on Linux), which only this
-user can read. No command shows a secret that is kept there.`
+user can read. No command shows a password that is kept there.`
 	cmd.Example = `  turnlog context add prod --addr a.example:7379,b.example:7379 --tls-ca ca.crt \
-    --user ops --secret-file ops.secret --select
+    --user ops --password-file ops.password --select
   turnlog context add laptop --addr 127.0.0.1:7379
   turnlog cluster status                       # of prod, which is selected
   turnlog cluster status --context laptop
@@ -59,7 +59,7 @@ func contextSelectCommand(a *cli.App) *cobra.Command {
 func contextRemoveCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Aliases: []string{"rm"},
-		Short: "Remove a context, and the secret that it keeps",
+		Short: "Remove a context, and the password that it keeps",
 		Args:  cobra.ExactArgs(1), ValidArgsFunction: a.CompleteContext,
 		RunE: func(_ *cobra.Command, args []string) error {
 			contexts, err := a.Contexts()

@@ -17,17 +17,17 @@ func contextAddCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add NAME",
 		Short: "Save connection settings from flags or environment as a context",
-		Long: `Add keeps what --addr, --namespace, --user, --secret-file, --tls, --tls-ca, --tls-cert and
+		Long: `Add keeps what --addr, --namespace, --user, --password-file, --tls, --tls-ca, --tls-cert and
 --tls-key say, or else the variables of the environment that go with them. Addresses
-are needed, and a user for --secret-file. Files are kept by name, and must be readable.
-TURNLOG_SECRET is not kept: give --secret-file, or --ask for a secret that is written into the
+are needed, and a user for --password-file. Files are kept by name, and must be readable.
+TURNLOG_PASSWORD is not kept: give --password-file, or --ask for a password that is written into the
 context's file. With --replace, nothing of the context before is kept. Add prints what it
-saved, except a secret.`,
+saved, except a password.`,
 		Args: cobra.ExactArgs(1),
 	}
 	f := cmd.Flags()
 	f.BoolVar(&ask, "ask", false,
-		"read the user's secret from the terminal, or else a line of standard input, and keep it")
+		"read the user's password from the terminal, or else a line of standard input, and keep it")
 	f.BoolVar(&replace, "replace", false, "replace the context of that name")
 	f.BoolVar(&selected, "select", false, "and select it")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -89,14 +89,14 @@ func checkContext(x cli.Context) error {
 			return cli.Usagef("--addr %q: must be host:port, the port a number from 1 to 65535", addr)
 		}
 	}
-	if x.SecretFile == "" {
+	if x.PasswordFile == "" {
 		return nil
 	}
 	if x.User == "" {
-		return cli.Usagef("--secret-file needs --user: whose secret it is")
+		return cli.Usagef("--password-file needs --user: whose password it is")
 	}
-	if _, err := os.ReadFile(x.SecretFile); err != nil {
-		return cli.Usagef("--secret-file: %w", err)
+	if _, err := os.ReadFile(x.PasswordFile); err != nil {
+		return cli.Usagef("--password-file: %w", err)
 	}
 	return nil
 }
@@ -104,8 +104,8 @@ func checkContext(x cli.Context) error {
 // contextToKeep is what flags and environment say, with the names of files as any working directory has them.
 func contextToKeep(a *cli.App, ask bool) (x cli.Context, err error) {
 	x = a.Settings()
-	if ask && x.SecretFile != "" {
-		return x, cli.Usagef("--ask and --secret-file: give one of them")
+	if ask && x.PasswordFile != "" {
+		return x, cli.Usagef("--ask and --password-file: give one of them")
 	}
 	if err := checkContext(x); err != nil {
 		return x, err
@@ -113,7 +113,7 @@ func contextToKeep(a *cli.App, ask bool) (x cli.Context, err error) {
 	if _, err := a.Login.TLS(); err != nil { // files that cannot be read are not kept
 		return x, err
 	}
-	for _, file := range []*string{&x.SecretFile, &x.TLSCA, &x.TLSCert, &x.TLSKey} {
+	for _, file := range []*string{&x.PasswordFile, &x.TLSCA, &x.TLSCert, &x.TLSKey} {
 		if *file != "" {
 			if *file, err = filepath.Abs(*file); err != nil {
 				return x, err
@@ -123,8 +123,8 @@ func contextToKeep(a *cli.App, ask bool) (x cli.Context, err error) {
 	if !ask {
 		return x, nil
 	}
-	if x.Secret, err = askSecret(a, x.User); err == nil && x.Secret == "" {
-		err = cli.Usagef("the secret is empty; nothing was changed")
+	if x.Password, err = askPassword(a, x.User); err == nil && x.Password == "" {
+		err = cli.Usagef("the password is empty; nothing was changed")
 	}
 	return x, err
 }

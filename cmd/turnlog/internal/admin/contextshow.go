@@ -12,12 +12,12 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// shownContext is a context without its secret.
+// shownContext is a context without its password.
 type shownContext struct {
 	Name     string `json:"name"`
 	Selected bool   `json:"selected"`
 	cli.Context
-	KeepsSecret bool `json:"keeps_secret"`
+	KeepsPassword bool `json:"keeps_password"`
 	// OverriddenBy has the flags and variables that go before the context, InEffect what commands connect with then.
 	OverriddenBy []string     `json:"overridden_by,omitempty"`
 	InEffect     *cli.Context `json:"in_effect,omitempty"`
@@ -34,8 +34,8 @@ func showContext(contexts cli.Contexts, name string) (s shownContext, err error)
 		load = contexts.LoadSelected
 	}
 	x, err := load(name)
-	s = shownContext{Name: name, Selected: name == selected, Context: x, KeepsSecret: x.Secret != ""}
-	s.Secret = ""
+	s = shownContext{Name: name, Selected: name == selected, Context: x, KeepsPassword: x.Password != ""}
+	s.Password = ""
 	return s, err
 }
 
@@ -104,7 +104,7 @@ func listContexts(a *cli.App, contexts cli.Contexts, names []string) error {
 func contextShowCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show [NAME]",
-		Short: "Show a context, by default the one that commands use; not its secret",
+		Short: "Show a context, by default the one that commands use; not its password",
 		Long: `Show what a context keeps. Without NAME, it is the context that commands use, and where flags or
 the environment go before it, what they say and what commands connect with.`,
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.CompleteContext,
@@ -138,21 +138,21 @@ the environment go before it, what they say and what commands connect with.`,
 }
 
 func writeContext(a *cli.App, s shownContext) error {
-	secret := s.SecretFile
-	if s.KeepsSecret {
-		secret = "(kept here)"
+	password := s.PasswordFile
+	if s.KeepsPassword {
+		password = "(kept here)"
 	}
-	rows := append([][]string{{"name", s.Name}}, settingRows("", s.Context, secret)...)
+	rows := append([][]string{{"name", s.Name}}, settingRows("", s.Context, password)...)
 	if s.InEffect != nil {
 		rows = append(rows, []string{"overridden by", strings.Join(s.OverriddenBy, ", ")})
-		rows = append(rows, settingRows("in effect: ", *s.InEffect, a.SecretFrom())...)
+		rows = append(rows, settingRows("in effect: ", *s.InEffect, a.PasswordFrom())...)
 	}
 	return a.Table(rows)
 }
 
 // settingRows has a row for each setting that a context has.
-func settingRows(prefix string, x cli.Context, secret string) (rows [][]string) {
-	for _, r := range [][2]string{{"addr", x.Addr}, {"namespace", x.Namespace}, {"user", x.User}, {"secret", secret},
+func settingRows(prefix string, x cli.Context, password string) (rows [][]string) {
+	for _, r := range [][2]string{{"addr", x.Addr}, {"namespace", x.Namespace}, {"user", x.User}, {"password", password},
 		{"tls", strconv.FormatBool(x.TLS || x.TLSCA != "" || x.TLSCert != "")}, {"tls-ca", x.TLSCA},
 		{"tls-cert", x.TLSCert}, {"tls-key", x.TLSKey}} {
 		if r[1] != "" {

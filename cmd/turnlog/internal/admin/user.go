@@ -20,22 +20,22 @@ import (
 func userCommand(a *cli.App) *cobra.Command {
 	cmd := cli.ParentCommand("user", "Manage the users of a node")
 	cmd.Long = `User edits the users file of a node, which ` + "`turnlog serve --users-file`" + ` reads. The
-file holds hashes of secrets, not secrets. Every node reads a file of its own: copy
+file holds hashes of passwords, not passwords. Every node reads a file of its own: copy
 it to all of them, then send each SIGHUP. Until then nothing changes.
 
 A user has one right (read; write, which includes it; admin, which includes both
 and looks after the cluster), in some namespaces, and for some keys: those that
-begin with one of the user's prefixes. Redis clients use the name and the secret with
+begin with one of the user's prefixes. Redis clients use the name and the password with
 AUTH, HTTP clients as Basic or Bearer credentials, turnlog's commands with --user.
 Redis clients that give only a password are the user "default".`
 	cmd.Example = `  turnlog user add support-bot --right write --allow-namespace 0 --allow-prefix chat:
   turnlog user add default --right admin --allow-namespace '*' --ask
   turnlog user list
-  turnlog user secret support-bot          # another secret; the old one still works
-  turnlog user secret support-bot --only   # another secret, and no old one
+  turnlog user password support-bot          # another password; the old one still works
+  turnlog user password support-bot --only   # another password, and no old one
   turnlog user remove support-bot
   pkill -HUP -f 'turnlog serve'             # the nodes only: other commands end on SIGHUP`
-	cmd.AddCommand(userAddCommand(a), userSecretCommand(a), userListCommand(a), userRemoveCommand(a))
+	cmd.AddCommand(userAddCommand(a), userPasswordCommand(a), userListCommand(a), userRemoveCommand(a))
 	return cmd
 }
 
@@ -52,7 +52,7 @@ func userAddCommand(a *cli.App) *cobra.Command {
 	right, ask := "", false
 	cmd := &cobra.Command{
 		Use:   "add NAME",
-		Short: "Add a user; a secret is generated and shown once, unless --ask",
+		Short: "Add a user; a password is generated and shown once, unless --ask",
 		Args:  cobra.ExactArgs(1),
 	}
 	file := usersFile(a, cmd)
@@ -75,47 +75,47 @@ func userAddCommand(a *cli.App) *cobra.Command {
 				"one where clients begin", args[0])
 		}
 		u.Name = args[0]
-		return changeSecret(a, *file, ask, u.Name, func(d *auth.Draft, hash string) error { return d.Add(u, hash) })
+		return changePassword(a, *file, ask, u.Name, func(d *auth.Draft, hash string) error { return d.Add(u, hash) })
 	}
 	return cmd
 }
 
 func askFlag(cmd *cobra.Command, ask *bool) {
 	cmd.Flags().BoolVar(ask, "ask", false,
-		"read the secret from the terminal, or else a line of standard input, instead of making one")
+		"read the password from the terminal, or else a line of standard input, instead of making one")
 }
 
-func userSecretCommand(a *cli.App) *cobra.Command {
+func userPasswordCommand(a *cli.App) *cobra.Command {
 	only, ask := false, false
 	cmd := &cobra.Command{
-		Use:   "secret NAME",
-		Short: "Give a user another secret, in addition to the old one or in its place",
+		Use:   "password NAME",
+		Short: "Give a user another password, in addition to the old one or in its place",
 		Args:  cobra.ExactArgs(1),
 	}
 	file := usersFile(a, cmd)
-	cmd.Flags().BoolVar(&only, "only", false, "take the old secrets away")
+	cmd.Flags().BoolVar(&only, "only", false, "take the old passwords away")
 	askFlag(cmd, &ask)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		return changeSecret(a, *file, ask, args[0],
-			func(d *auth.Draft, hash string) error { return d.AddSecret(args[0], hash, only) })
+		return changePassword(a, *file, ask, args[0],
+			func(d *auth.Draft, hash string) error { return d.AddPassword(args[0], hash, only) })
 	}
 	return cmd
 }
 
-// changeSecret changes the users file with the hash of a secret, and shows the
-// secret if it was made here.
-func changeSecret(a *cli.App, file string, ask bool, name string, change func(*auth.Draft, string) error) error {
+// changePassword changes the users file with the hash of a password, and shows the
+// password if it was made here.
+func changePassword(a *cli.App, file string, ask bool, name string, change func(*auth.Draft, string) error) error {
 	d, err := auth.Edit(file)
 	if err != nil {
 		return err
 	}
-	secret := auth.NewSecret()
+	password := auth.NewPassword()
 	if ask {
-		if secret, err = askSecret(a, name); err != nil {
+		if password, err = askPassword(a, name); err != nil {
 			return err
 		}
 	}
-	hash, err := auth.HashSecret(secret, rand.Reader)
+	hash, err := auth.HashPassword(password, rand.Reader)
 	if err != nil {
 		return cli.Usage(err)
 	}
@@ -129,16 +129,16 @@ func changeSecret(a *cli.App, file string, ask bool, name string, change func(*a
 	switch {
 	case ask:
 	case a.JSON:
-		return a.WriteJSON(map[string]string{"user": name, "secret": secret})
+		return a.WriteJSON(map[string]string{"user": name, "password": password})
 	default:
-		fmt.Fprintf(a.Stderr, "The secret of %s, which is shown this once:\n", name)
-		fmt.Fprintln(a.Stdout, secret)
+		fmt.Fprintf(a.Stderr, "The password of %s, which is shown this once:\n", name)
+		fmt.Fprintln(a.Stdout, password)
 	}
 	return nil
 }
 
-// askSecret asks twice at a terminal; elsewhere it reads a line.
-func askSecret(a *cli.App, name string) (string, error) {
+// askPassword asks twice at a terminal; elsewhere it reads a line.
+func askPassword(a *cli.App, name string) (string, error) {
 	if !cli.IsTerminal(a.Stdin) {
 		line, err := bufio.NewReader(a.Stdin).ReadString('\n')
 		if err != nil && err != io.EOF {
@@ -148,7 +148,7 @@ func askSecret(a *cli.App, name string) (string, error) {
 	}
 	terminal := int(a.Stdin.(*os.File).Fd())
 	var given [2][]byte
-	for i, prompt := range []string{"Secret of " + name + ": ", "Once more: "} {
+	for i, prompt := range []string{"Password of " + name + ": ", "Once more: "} {
 		fmt.Fprint(a.Stderr, prompt)
 		var err error
 		given[i], err = term.ReadPassword(terminal)
@@ -158,7 +158,7 @@ func askSecret(a *cli.App, name string) (string, error) {
 		}
 	}
 	if string(given[0]) != string(given[1]) {
-		return "", cli.Usagef("the two secrets differ; nothing was changed")
+		return "", cli.Usagef("the two passwords differ; nothing was changed")
 	}
 	return string(given[0]), nil
 }
@@ -171,16 +171,16 @@ func userListCommand(a *cli.App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		users, secrets, err := d.List()
+		users, passwords, err := d.List()
 		if err != nil {
 			return err
 		}
-		rows := [][]string{{"USER", "RIGHT", "NAMESPACES", "KEYS", "CHANNELS", "SECRETS"}}
+		rows := [][]string{{"USER", "RIGHT", "NAMESPACES", "KEYS", "CHANNELS", "PASSWORDS"}}
 		for i, u := range users {
 			if a.JSON {
 				err := a.WriteJSON(map[string]any{"name": u.Name, "right": u.Right.String(), "namespaces": u.Namespaces,
 					"prefixes": u.Prefixes,
-					"channels": u.Channels, "secrets": secrets[i]})
+					"channels": u.Channels, "passwords": passwords[i]})
 				if err != nil {
 					return err
 				}
@@ -188,7 +188,7 @@ func userListCommand(a *cli.App) *cobra.Command {
 			}
 			rows = append(rows, []string{u.Name, u.Right.String(), listed(u.Namespaces, "", "none"),
 				listed(u.Prefixes, "*", "all"),
-				listed(u.Channels, "*", "see --help"), strconv.Itoa(secrets[i])})
+				listed(u.Channels, "*", "see --help"), strconv.Itoa(passwords[i])})
 		}
 		if a.JSON {
 			return nil

@@ -94,12 +94,12 @@ func (m *mover) redisPlace(url string) (migrate.Place, error) {
 
 // turnlogPlace is the cluster that the global flags name.
 func turnlogPlace(a *cli.App) (migrate.Place, error) {
-	secret, err := a.Login.Secret(a.Getenv)
+	password, err := a.Login.Password(a.Getenv)
 	if err != nil {
 		return migrate.Place{}, err
 	}
 	tls, err := a.Login.TLS()
-	return migrate.Place{Name: "turnlog", Addrs: cli.SplitAddrs(a.Addr), Username: a.Login.User, Password: secret,
+	return migrate.Place{Name: "turnlog", Addrs: cli.SplitAddrs(a.Addr), Username: a.Login.User, Password: password,
 		TLS: tls, Namespace: a.Namespace}, err
 }
 

@@ -98,7 +98,7 @@ func (a *App) connect() (*client.Client, error) {
 	if a.Timeout <= 0 {
 		return nil, Usagef("--timeout must be positive")
 	}
-	secret, err := a.Login.Secret(a.Getenv)
+	password, err := a.Login.Password(a.Getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (a *App) connect() (*client.Client, error) {
 	conf := client.Config{
 		Addrs:        SplitAddrs(a.Addr),
 		Username:     a.Login.User,
-		Password:     secret,
+		Password:     password,
 		TLS:          tls,
 		Namespace:    a.Namespace,
 		RetryFor:     a.Timeout,

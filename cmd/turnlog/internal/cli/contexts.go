@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,15 +18,22 @@ import (
 
 // Context is a named set of what the commands connect with. An empty field says nothing.
 type Context struct {
-	Addr       string `json:"addr,omitempty"` // RESP addresses, separated by commas
-	Namespace  string `json:"namespace,omitempty"`
-	User       string `json:"user,omitempty"`
-	Secret     string `json:"secret,omitempty"` // is written into the context's file, and never shown
-	SecretFile string `json:"secret_file,omitempty"`
-	TLS        bool   `json:"tls,omitempty"`
-	TLSCA      string `json:"tls_ca,omitempty"`
-	TLSCert    string `json:"tls_cert,omitempty"`
-	TLSKey     string `json:"tls_key,omitempty"`
+	Addr         string `json:"addr,omitempty"` // RESP addresses, separated by commas
+	Namespace    string `json:"namespace,omitempty"`
+	User         string `json:"user,omitempty"`
+	Password     string `json:"password,omitempty"` // is written into the context's file, and never shown
+	PasswordFile string `json:"password_file,omitempty"`
+	TLS          bool   `json:"tls,omitempty"`
+	TLSCA        string `json:"tls_ca,omitempty"`
+	TLSCert      string `json:"tls_cert,omitempty"`
+	TLSKey       string `json:"tls_key,omitempty"`
+}
+
+// storedContext is a context as its file has it, which earlier versions wrote with other words.
+type storedContext struct {
+	*Context
+	Secret     string `json:"secret"`
+	SecretFile string `json:"secret_file"`
 }
 
 // Contexts is the folder with a user's contexts, a file each, and beside them the name of the one that is
@@ -97,12 +105,14 @@ func (c Contexts) Load(name string) (x Context, err error) {
 	}
 	d := json.NewDecoder(f)
 	d.DisallowUnknownFields() // a setting of a newer version, such as one for TLS, must not be passed over
-	if err := d.Decode(&x); err != nil {
+	old := storedContext{Context: &x}
+	if err := d.Decode(&old); err != nil {
 		return x, Usagef("context %s: %s: %w", name, path, err)
 	}
-	if x.Secret != "" && info.Mode().Perm()&0o077 != 0 {
-		return x, Usagef("context %s: %s holds a secret, and other users may read it: chmod 600 it, and give the user "+
-			"another secret", name, path)
+	x.Password, x.PasswordFile = cmp.Or(x.Password, old.Secret), cmp.Or(x.PasswordFile, old.SecretFile)
+	if x.Password != "" && info.Mode().Perm()&0o077 != 0 {
+		return x, Usagef("context %s: %s holds a password, and other users may read it: chmod 600 it, and give the user "+
+			"another password", name, path)
 	}
 	return x, nil
 }

@@ -11,11 +11,11 @@ import (
 )
 
 // connecting runs a command line in which nothing but the context is given, and returns what it would connect with.
-func connecting(t *testing.T, env map[string]string, args ...string) (a *App, secret string, err error) {
+func connecting(t *testing.T, env map[string]string, args ...string) (a *App, password string, err error) {
 	t.Helper()
 	a = &App{Getenv: func(name string) string { return env[name] }, Stderr: os.Stderr}
 	root := &cobra.Command{Use: "turnlog", RunE: func(*cobra.Command, []string) error {
-		secret, err = a.Login.Secret(a.Getenv)
+		password, err = a.Login.Password(a.Getenv)
 		return nil
 	}}
 	root.PersistentFlags().StringVar(&a.Addr, "addr", a.Env("TURNLOG_ADDR", "127.0.0.1:7379"), "")
@@ -25,16 +25,16 @@ func connecting(t *testing.T, env map[string]string, args ...string) (a *App, se
 	if status := a.Execute(root, args); status != ExitOK {
 		t.Fatalf("%q: status %d", args, status)
 	}
-	return a, secret, err
+	return a, password, err
 }
 
-func TestSecretsOfContextsGoWithTheirUser(t *testing.T) {
+func TestPasswordsOfContextsGoWithTheirUser(t *testing.T) {
 	env := map[string]string{"XDG_CONFIG_HOME": t.TempDir()}
 	contexts, err := (&App{Getenv: func(name string) string { return env[name] }}).Contexts()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := contexts.Save("prod", Context{User: "ops", Secret: "of ops", TLSCert: "c", TLSKey: "k"}); err != nil {
+	if err := contexts.Save("prod", Context{User: "ops", Password: "of ops", TLSCert: "c", TLSKey: "k"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := contexts.Select("prod"); err != nil {
@@ -42,7 +42,7 @@ func TestSecretsOfContextsGoWithTheirUser(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		args      []string
-		secret    string // TURNLOG_SECRET
+		password  string // TURNLOG_PASSWORD
 		want      string
 		cert, key string
 	}{
@@ -54,22 +54,22 @@ func TestSecretsOfContextsGoWithTheirUser(t *testing.T) {
 		"half a certificate": {[]string{"--tls-cert", "mine"}, "", "of ops", "mine", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			env["TURNLOG_SECRET"] = c.secret
-			a, secret, err := connecting(t, env, c.args...)
-			if err != nil || secret != c.want || a.Login.cert != c.cert || a.Login.key != c.key {
-				t.Errorf("secret %q, certificate %q, key %q, %v", secret, a.Login.cert, a.Login.key, err)
+			env["TURNLOG_PASSWORD"] = c.password
+			a, password, err := connecting(t, env, c.args...)
+			if err != nil || password != c.want || a.Login.cert != c.cert || a.Login.key != c.key {
+				t.Errorf("password %q, certificate %q, key %q, %v", password, a.Login.cert, a.Login.key, err)
 			}
 		})
 	}
-	env["TURNLOG_SECRET"] = ""
-	if _, secret, err := connecting(t, env, "--user", "me"); !IsUsage(err) || secret != "" {
-		t.Errorf("another user without a secret: %q, %v", secret, err)
+	env["TURNLOG_PASSWORD"] = ""
+	if _, password, err := connecting(t, env, "--user", "me"); !IsUsage(err) || password != "" {
+		t.Errorf("another user without a password: %q, %v", password, err)
 	}
 }
 
 func TestContextsAreForTheirUserOnly(t *testing.T) {
 	contexts := Contexts{filepath.Join(t.TempDir(), "turnlog")}
-	if err := contexts.Save("prod", Context{Secret: "s"}); err != nil {
+	if err := contexts.Save("prod", Context{Password: "s"}); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]os.FileMode{contexts.file("prod"): 0o600, contexts.dir: 0o700,
@@ -82,7 +82,7 @@ func TestContextsAreForTheirUserOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	if x, err := contexts.Load("prod"); !IsUsage(err) {
-		t.Errorf("a secret that others can read: %+v, %v", x, err)
+		t.Errorf("a password that others can read: %+v, %v", x, err)
 	}
 }
 
@@ -127,5 +127,30 @@ func TestRemovingContexts(t *testing.T) {
 	}
 	if err := contexts.Remove("dangling"); !turn.Is(err, turn.NotFound) {
 		t.Errorf("removed twice: %v", err)
+	}
+}
+
+// Contexts that an earlier version wrote call a password a secret.
+func TestContextsOfAnEarlierVersion(t *testing.T) {
+	env := map[string]string{"XDG_CONFIG_HOME": t.TempDir()}
+	contexts, err := (&App{Getenv: func(name string) string { return env[name] }}).Contexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := contexts.Save("old", Context{}); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]Context{
+		`{"user":"ops","secret":"of ops"}`:         {User: "ops", Password: "of ops"},
+		`{"user":"ops","secret_file":"file"}`:      {User: "ops", PasswordFile: "file"},
+		`{"user":"ops","password_file":"file"}`:    {User: "ops", PasswordFile: "file"},
+		`{"user":"ops","tls":true,"secret":"its"}`: {User: "ops", TLS: true, Password: "its"},
+	} {
+		if err := os.WriteFile(contexts.file("old"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if x, err := contexts.Load("old"); err != nil || x != want {
+			t.Errorf("%s: %+v, %v", text, x, err)
+		}
 	}
 }

@@ -94,7 +94,7 @@ func hint(err error) string {
 			"names another. Give several of its addresses, separated by commas: another node answers when one is " +
 			"down. If it uses TLS: --tls-ca."
 	case turn.Unauthorized:
-		return "Nothing was changed. --user names a user; its secret comes from TURNLOG_SECRET or --secret-file."
+		return "Nothing was changed. --user names a user; its password comes from TURNLOG_PASSWORD or --password-file."
 	case turn.Forbidden:
 		return "Nothing was changed. `turnlog user list` shows on a node what users may do."
 	case turn.ReadOnly:

@@ -15,21 +15,21 @@ import (
 
 // login is how a command shows the cluster who it is.
 type login struct {
-	User       string
-	secretFile string
-	useTLS     bool
-	ca         string
-	cert, key  string
+	User         string
+	passwordFile string
+	useTLS       bool
+	ca           string
+	cert, key    string
 
-	contextSecret string // kept in the context, of that user
-	contextErr    error  // why the context cannot be used
+	contextPassword string // kept in the context, of that user
+	contextErr      error  // why the context cannot be used
 }
 
 func (l *login) Register(f *pflag.FlagSet, getenv func(string) string) {
 	f.StringVar(&l.User, "user", getenv("TURNLOG_USER"),
-		"user to authenticate as (TURNLOG_USER); the secret is in TURNLOG_SECRET or --secret-file")
-	f.StringVar(&l.secretFile, "secret-file", getenv("TURNLOG_SECRET_FILE"),
-		"file with the user's secret (TURNLOG_SECRET_FILE)")
+		"user to authenticate as (TURNLOG_USER); the password is in TURNLOG_PASSWORD or --password-file")
+	f.StringVar(&l.passwordFile, "password-file", getenv("TURNLOG_PASSWORD_FILE"),
+		"file with the user's password (TURNLOG_PASSWORD_FILE)")
 	f.BoolVar(&l.useTLS, "tls", getenv("TURNLOG_TLS") == "1",
 		"connect with TLS, trusting the system's certificate authorities (TURNLOG_TLS=1)")
 	f.StringVar(&l.ca, "tls-ca", getenv("TURNLOG_TLS_CA"),
@@ -38,23 +38,23 @@ func (l *login) Register(f *pflag.FlagSet, getenv func(string) string) {
 	f.StringVar(&l.key, "tls-key", "", "PEM file of its key")
 }
 
-// Secret returns the secret; "" if there is none. The error may be that of the context.
-func (l *login) Secret(getenv func(string) string) (string, error) {
+// Password returns the password; "" if there is none. The error may be that of the context.
+func (l *login) Password(getenv func(string) string) (string, error) {
 	if l.contextErr != nil {
 		return "", l.contextErr
 	}
-	secret := cmp.Or(l.contextSecret, getenv("TURNLOG_SECRET"))
-	if l.secretFile != "" {
-		text, err := os.ReadFile(l.secretFile)
+	password := cmp.Or(l.contextPassword, getenv("TURNLOG_PASSWORD"))
+	if l.passwordFile != "" {
+		text, err := os.ReadFile(l.passwordFile)
 		if err != nil {
 			return "", usageError{err: err}
 		}
-		secret = strings.TrimRight(string(text), "\r\n")
+		password = strings.TrimRight(string(text), "\r\n")
 	}
-	if l.User != "" && secret == "" {
-		return "", Usagef("user %s has no secret: set TURNLOG_SECRET, or give --secret-file", l.User)
+	if l.User != "" && password == "" {
+		return "", Usagef("user %s has no password: set TURNLOG_PASSWORD, or give --password-file", l.User)
 	}
-	return secret, nil
+	return password, nil
 }
 
 // TLS returns how to connect; nil: without TLS.
@@ -85,7 +85,7 @@ func (l *login) TLS() (*tls.Config, error) {
 
 // Send sends a request to a node's HTTP address, as that user.
 func (a *App) Send(req *http.Request) (*http.Response, error) {
-	secret, err := a.Login.Secret(a.Getenv)
+	password, err := a.Login.Password(a.Getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -98,16 +98,16 @@ func (a *App) Send(req *http.Request) (*http.Response, error) {
 	if conf != nil {
 		req.URL.Scheme, transport.TLSClientConfig = "https", conf
 	}
-	if secret != "" {
+	if password != "" {
 		user := a.Login.User
 		if user == "" {
 			user = "default"
 		}
-		req.SetBasicAuth(user, secret)
+		req.SetBasicAuth(user, password)
 	}
 	client := &http.Client{Transport: transport}
 	res, err := client.Do(req)
-	if err != nil || res.StatusCode != http.StatusUnauthorized || secret != "" {
+	if err != nil || res.StatusCode != http.StatusUnauthorized || password != "" {
 		return res, err
 	}
 	return a.sendLocally(client, req, res)

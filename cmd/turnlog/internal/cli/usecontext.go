@@ -70,7 +70,7 @@ func (a *App) apply(cmd *cobra.Command, x Context) {
 	set(&a.Namespace, x.Namespace, "namespace", "TURNLOG_NAMESPACE")
 	if x.trusts(a.Addr) {
 		set(&l.User, x.User, "user", "TURNLOG_USER")
-		a.applySecret(cmd, x)
+		a.applyPassword(cmd, x)
 	}
 	if x.TLS && unsaid("tls", "TURNLOG_TLS") {
 		l.useTLS = true
@@ -81,14 +81,14 @@ func (a *App) apply(cmd *cobra.Command, x Context) {
 	}
 }
 
-// applySecret takes the secret from x, for its user only.
-func (a *App) applySecret(cmd *cobra.Command, x Context) {
+// applyPassword takes the password from x, for its user only.
+func (a *App) applyPassword(cmd *cobra.Command, x Context) {
 	l := &a.Login
-	if l.User != x.User || x.Secret == "" && x.SecretFile == "" {
+	if l.User != x.User || x.Password == "" && x.PasswordFile == "" {
 		return
 	}
-	if a.overrides(cmd, "secret-file", "TURNLOG_SECRET_FILE") == "" && a.overrides(cmd, "", "TURNLOG_SECRET") == "" {
-		l.secretFile, l.contextSecret = x.SecretFile, x.Secret
+	if a.overrides(cmd, "password-file", "TURNLOG_PASSWORD_FILE") == "" && a.overrides(cmd, "", "TURNLOG_PASSWORD") == "" {
+		l.passwordFile, l.contextPassword = x.PasswordFile, x.Password
 	}
 }
 
@@ -104,7 +104,7 @@ func (a *App) overrides(cmd *cobra.Command, flag, variable string) string {
 	return ""
 }
 
-// trusts reports whether the context's user and secret may be sent to these addresses: they are all among its own.
+// trusts reports whether the context's user and password may be sent to these addresses: they are all among its own.
 func (x Context) trusts(addrs string) bool {
 	if x.Addr == "" {
 		return true
@@ -118,7 +118,7 @@ func (x Context) trusts(addrs string) bool {
 func (a *App) InEffect(cmd *cobra.Command, x Context) (y Context, overriddenBy []string) {
 	a.apply(cmd, x)
 	settings := [][2]string{{"addr", "TURNLOG_ADDR"}, {"namespace", "TURNLOG_NAMESPACE"}, {"user", "TURNLOG_USER"},
-		{"secret-file", "TURNLOG_SECRET_FILE"}, {"", "TURNLOG_SECRET"}, {"tls", "TURNLOG_TLS"},
+		{"password-file", "TURNLOG_PASSWORD_FILE"}, {"", "TURNLOG_PASSWORD"}, {"tls", "TURNLOG_TLS"},
 		{"tls-ca", "TURNLOG_TLS_CA"}, {"tls-cert", ""}, {"tls-key", ""}}
 	for _, s := range settings {
 		if o := a.overrides(cmd, s[0], s[1]); o != "" {
@@ -158,15 +158,15 @@ func (a *App) ContextName(c Contexts) (string, error) {
 	return a.context, nil
 }
 
-// SecretFrom says where the secret comes from; empty if there is none.
-func (a *App) SecretFrom() string {
+// PasswordFrom says where the password comes from; empty if there is none.
+func (a *App) PasswordFrom() string {
 	switch l := &a.Login; {
-	case l.secretFile != "":
-		return l.secretFile
-	case l.contextSecret != "":
+	case l.passwordFile != "":
+		return l.passwordFile
+	case l.contextPassword != "":
 		return "(kept here)"
-	case a.Getenv("TURNLOG_SECRET") != "":
-		return "(TURNLOG_SECRET)"
+	case a.Getenv("TURNLOG_PASSWORD") != "":
+		return "(TURNLOG_PASSWORD)"
 	}
 	return ""
 }
@@ -175,9 +175,9 @@ func (a *App) SecretFrom() string {
 // it, too.
 func (a *App) ContextErr() error { return a.Login.contextErr }
 
-// Settings returns as a context what flags and environment say, except a secret itself.
+// Settings returns as a context what flags and environment say, except a password itself.
 func (a *App) Settings() Context {
 	l := &a.Login
-	return Context{Addr: a.Addr, Namespace: a.Namespace, User: l.User, SecretFile: l.secretFile, TLS: l.useTLS,
+	return Context{Addr: a.Addr, Namespace: a.Namespace, User: l.User, PasswordFile: l.passwordFile, TLS: l.useTLS,
 		TLSCA: l.ca, TLSCert: l.cert, TLSKey: l.key}
 }

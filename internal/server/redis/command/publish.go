@@ -41,7 +41,7 @@ const ErrClusterChannel Error = "NOPERM only the cluster itself publishes on '" 
 
 func publish(req *Request, args [][]byte) Action {
 	if string(args[1]) == SwitchMaster {
-		return ErrClusterChannel // its subscribers connect, with their secrets, to the address in it
+		return ErrClusterChannel // its subscribers connect, with their passwords, to the address in it
 	}
 	if long := LongPattern(string(args[1])); long != "" {
 		return long

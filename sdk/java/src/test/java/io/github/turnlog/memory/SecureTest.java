@@ -33,7 +33,7 @@ class SecureTest {
     @TempDir
     static Path dir;
     private static Path ca;
-    private static String secret;
+    private static String password;
     private static Cluster secured;
     private static Cluster open;
 
@@ -42,7 +42,7 @@ class SecureTest {
         turnlog("cert", "ca");
         turnlog("cert", "node", "n1", "--host", "127.0.0.1");
         ca = dir.resolve("certs/ca.crt");
-        secret = turnlog("user", "add", "bot", "--right", "write", "--allow-namespace", "0",
+        password = turnlog("user", "add", "bot", "--right", "write", "--allow-namespace", "0",
                 "--allow-prefix", "chat:").strip();
         secured = new Cluster(1, "https", List.of("--users-file", dir.resolve("users.yaml").toString(),
                 "--tls-cert", dir.resolve("certs/n1.crt").toString(),
@@ -76,10 +76,10 @@ class SecureTest {
 
     @Test
     void aUserWorksOverTls() {
-        TurnlogChatMemoryStore store = store(client(secured.url(0)).ca(ca).user("bot", secret));
+        TurnlogChatMemoryStore store = store(client(secured.url(0)).ca(ca).user("bot", password));
         store.updateMessages("1", HI);
         assertEquals(HI, store.getMessages("1"));
-        TurnlogClient.Builder elsewhere = client(secured.url(0)).ca(ca).user("bot", secret).namespace("other");
+        TurnlogClient.Builder elsewhere = client(secured.url(0)).ca(ca).user("bot", password).namespace("other");
         assertEquals("FORBIDDEN", refused(elsewhere).code());
         assertEquals("UNAUTHORIZED", refused(client(secured.url(0)).ca(ca).user("bot", "guess")).code());
     }
@@ -87,8 +87,8 @@ class SecureTest {
     /** The request is not sent to a node that is not trusted, so that nothing was changed. */
     @Test
     void aNodeThatIsNotTrusted() {
-        client(secured.url(0)).ca(ca).user("bot", secret).build().send("GET", "/v1/sessions/chat:1", null);
-        TurnlogClient stranger = client(secured.url(0)).user("bot", secret).retryFor(Duration.ZERO).build();
+        client(secured.url(0)).ca(ca).user("bot", password).build().send("GET", "/v1/sessions/chat:1", null);
+        TurnlogClient stranger = client(secured.url(0)).user("bot", password).retryFor(Duration.ZERO).build();
         TurnlogException e;
         do { // on a busy machine, the handshake may take longer than the attempt
             e = assertThrows(TurnlogException.class, () -> append(stranger));
@@ -96,7 +96,7 @@ class SecureTest {
         assertEquals("UNAVAILABLE", e.code());
         assertInstanceOf(SSLHandshakeException.class, e.getCause().getCause());
         assertFalse(e.maybeApplied(), e.toString());
-        assertFalse(e.toString().contains(secret), e.toString());
+        assertFalse(e.toString().contains(password), e.toString());
     }
 
     private static TurnlogException refused(TurnlogClient.Builder client) {
