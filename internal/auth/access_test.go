@@ -212,7 +212,8 @@ func TestFileIsRefused(t *testing.T) {
 		head + "  - name: a\n    passwords: [plain]\n": "line 4: \"plain\"",
 		head + "  - name: a\n    passwords: ['$argon2id$v=19$m=9999999,t=2,p=1$c2FsdHNhbHQ$" +
 			base64.RawStdEncoding.EncodeToString(make([]byte, 32)) + "']\n": "line 4: the hash has m=",
-		head + "  - name: a\n    passwords: ['$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$']\n": "line 4: the hash has a salt",
+		head + "  - name: a\n    passwords: ['$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$']\n": "line 4: " +
+			"the hash has a salt",
 		head + "  - name: a\n    passwords: ['$argon2id$v=16$m=8,t=1,p=1$c2FsdHNhbHQ$" +
 			base64.RawStdEncoding.EncodeToString(make([]byte, 32)) + "']\n": "line 4: the hash has version 16",
 		full("") + full("")[len(head):]: "line 8: user a occurs twice",

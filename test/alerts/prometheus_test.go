@@ -175,8 +175,8 @@ func (p *prometheus) resolves(names ...string) {
 	})
 }
 
-// firesOnly waits until these alerts fire, and no other one. What other programs on this machine write, extrapolated for
-// a day, may fill its disk.
+// firesOnly waits until these alerts fire, and no other one. What other programs on this machine write,
+// extrapolated for a day, may fill its disk.
 func (p *prometheus) firesOnly(names ...string) {
 	p.t.Helper()
 	p.within(fmt.Sprintf("only %q fire", names), func() bool {

@@ -152,7 +152,8 @@ func writeContext(a *cli.App, s shownContext) error {
 
 // settingRows has a row for each setting that a context has.
 func settingRows(prefix string, x cli.Context, password string) (rows [][]string) {
-	for _, r := range [][2]string{{"addr", x.Addr}, {"namespace", x.Namespace}, {"user", x.User}, {"password", password},
+	for _, r := range [][2]string{{"addr", x.Addr}, {"namespace", x.Namespace}, {"user", x.User},
+		{"password", password},
 		{"tls", strconv.FormatBool(x.TLS || x.TLSCA != "" || x.TLSCert != "")}, {"tls-ca", x.TLSCA},
 		{"tls-cert", x.TLSCert}, {"tls-key", x.TLSKey}} {
 		if r[1] != "" {

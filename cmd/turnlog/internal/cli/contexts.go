@@ -111,8 +111,8 @@ func (c Contexts) Load(name string) (x Context, err error) {
 	}
 	x.Password, x.PasswordFile = cmp.Or(x.Password, old.Secret), cmp.Or(x.PasswordFile, old.SecretFile)
 	if x.Password != "" && info.Mode().Perm()&0o077 != 0 {
-		return x, Usagef("context %s: %s holds a password, and other users may read it: chmod 600 it, and give the user "+
-			"another password", name, path)
+		return x, Usagef("context %s: %s holds a password, and other users may read it: chmod 600 it, and give the "+
+			"user another password", name, path)
 	}
 	return x, nil
 }

@@ -87,7 +87,8 @@ func (a *App) applyPassword(cmd *cobra.Command, x Context) {
 	if l.User != x.User || x.Password == "" && x.PasswordFile == "" {
 		return
 	}
-	if a.overrides(cmd, "password-file", "TURNLOG_PASSWORD_FILE") == "" && a.overrides(cmd, "", "TURNLOG_PASSWORD") == "" {
+	if a.overrides(cmd, "password-file", "TURNLOG_PASSWORD_FILE") == "" &&
+		a.overrides(cmd, "", "TURNLOG_PASSWORD") == "" {
 		l.passwordFile, l.contextPassword = x.PasswordFile, x.Password
 	}
 }
