@@ -121,8 +121,8 @@ func TestRenamedRepeatsAsBefore(t *testing.T) {
 	}
 }
 
-// Since the fourth level, a session that is as large as any that may be renamed is renamed with what it remembers; below,
-// it is refused for that. Other operations of the entry pay for it.
+// Since the fourth level, a session that is as large as any that may be renamed is renamed with what it remembers;
+// below, it is refused for that. Other operations of the entry pay for it.
 func TestRenameOfTheLargestSessionThatRemembers(t *testing.T) {
 	limits := turn.DefaultLimits()
 	large := make([]byte, limits.ForkBytes/8)

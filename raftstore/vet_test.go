@@ -87,21 +87,27 @@ func TestPoisonIsNotProposed(t *testing.T) {
 	put(t, c.elect("n1"), "s", "after a restart")
 }
 
-// wantOutcomes sees that each command was answered, and op alone refused.
+// wantOutcomes sees that each command was answered, and op alone refused, and said not to have been proposed.
 func wantOutcomes(t *testing.T, name string, commands []codec.Command, op []byte, outs []fsm.Outcome) {
 	t.Helper()
-	if len(outs) != len(commands) {
-		t.Errorf("%s: %d answers to %d commands", name, len(outs), len(commands))
+	if len(outs) != len(commands)+1 {
+		t.Errorf("%s: %d answers to %d commands, one of them not proposed", name, len(outs), len(commands))
 	}
-	byNumber := map[uint64]fsm.Outcome{}
+	byNumber, unproposed := map[uint64]fsm.Outcome{}, uint64(0)
 	for _, o := range outs {
-		byNumber[o.Number] = o
+		if o.Origin == 0 {
+			unproposed = o.Number
+		} else {
+			byNumber[o.Number] = o
+		}
 	}
 	for _, cmd := range commands {
 		o, poisonous := byNumber[cmd.Number], bytes.Equal(cmd.Op, op)
 		switch {
 		case o.Origin != cmd.Origin:
 			t.Errorf("%s: a command was not answered", name)
+		case poisonous != (o.Number == unproposed):
+			t.Errorf("%s: command %d of %d is said not to have been proposed", name, unproposed, cmd.Number)
 		case poisonous && (o.Err == nil || o.Err.Kind != turn.Invalid && o.Err.Kind != turn.TooLarge):
 			t.Errorf("%s was proposed: %+v", name, o)
 		case !poisonous && o.Err != nil:

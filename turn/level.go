@@ -27,8 +27,8 @@ const (
 	// before. Transactions that take place as a whole pop, edit, remove and replace messages, set how much sessions
 	// keep, and rename keys. To look for a push among sessions that were renamed takes of what an entry may cost.
 	Level3
-	// Level4 knows a transaction that takes place as a whole by its id and its keys (Tx.ID), no longer by its id alone. It
-	// renames sessions of the largest size that may be renamed also if they remember ids of removed messages.
+	// Level4 knows a transaction that takes place as a whole by its id and its keys (Tx.ID), no longer by its id alone.
+	// It renames sessions of the largest size that may be renamed also if they remember ids of removed messages.
 	Level4
 )
 
