@@ -17,7 +17,7 @@ type Limits struct {
 }
 
 // ReadMessages is how many messages one answer may have: each takes memory beside its payload.
-func (l Limits) ReadMessages() int { return max(1, l.ReadBytes/64) }
+func (l Limits) ReadMessages() int { return max(1024, l.ReadBytes/64) }
 
 // DefaultLimits returns the limits that apply if nothing is configured.
 func DefaultLimits() Limits {

@@ -85,7 +85,7 @@ func Register(fs *pflag.FlagSet, c *config.Config) {
 	fs.Var(&c.Limits.MessageBytes, "max-message-bytes", "largest payload of one message")
 	fs.Var(&c.Limits.AppendBytes, "max-append-bytes", "largest total payload of one append")
 	fs.Var(&c.Limits.ReadBytes, "max-read-bytes", "payload bytes after which a read is cut off; "+
-		"a read has one message for each 64 of them at most")
+		"a read has one message for each 64 of them at most, or 1,024")
 	fs.StringVar(&c.RedisIDPath, "redis-id-path", "",
 		"paths of the unique ids in JSON elements that Redis clients push, so that a push that is sent again is "+
 			"recognised, as NAMESPACE=data.id,id;…; the same on every node (default: none)")
