@@ -59,7 +59,7 @@ func (s Scenario) mixed() (Scenario, bool) {
 
 // useOld gives the older version to all nodes that are upgraded later, or to some that
 // stay with it.
-func (r *run) useOld() {
+func (r *run) useOld() error {
 	var old []*cluster.Node
 	switch {
 	case r.Upgrade:
@@ -74,6 +74,10 @@ func (r *run) useOld() {
 	for _, n := range old {
 		n.Use(r.old)
 	}
+	if len(old) > 0 && r.cluster.Security != nil {
+		return r.cluster.Security.WriteAsBefore()
+	}
+	return nil
 }
 
 func olderNodes(old []*cluster.Node) string {

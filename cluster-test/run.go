@@ -98,7 +98,9 @@ func execute(ctx context.Context, s Scenario, o options, command string) (*repor
 func (r *run) phases(ctx context.Context) error {
 	start, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	r.useOld()
+	if err := r.useOld(); err != nil {
+		return err
+	}
 	if err := r.cluster.Start(start); err != nil {
 		return fmt.Errorf("start of the cluster: %w", err)
 	}

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -76,6 +77,16 @@ func user(name string, right auth.Right) auth.User {
 
 func (s *Security) path(name string) string { return filepath.Join(s.dir, name) }
 func (s *Security) usersFile() string       { return s.path("users.yaml") }
+
+// WriteAsBefore lets nodes of the version before read the users file: it calls passwords secrets, and newer nodes
+// read both words. Changes keep the word. It is to be called before nodes start.
+func (s *Security) WriteAsBefore() error {
+	text, err := os.ReadFile(s.usersFile())
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(s.usersFile(), bytes.ReplaceAll(text, []byte("passwords:"), []byte("secrets:")), 0o600)
+}
 
 // issue makes a certificate that is good whatever a node's clock shows.
 func (s *Security) issue(r certs.Request) error {
