@@ -27,10 +27,10 @@ type charge struct {
 	before <-chan struct{} // closed when the charge before it has what it needs; nil: there is none
 
 	passed chan struct{} // closed when this one has
-	pass   func()
 	asks   asks
 
 	mu    sync.Mutex
+	gone  bool  // passed is closed
 	taken int64 // of the budget
 	made  int64 // bytes of the answers that count
 	kept  int64 // bytes that are kept beside
@@ -47,11 +47,32 @@ const (
 
 // charge returns the charge of the next request of the connection.
 func (c *conn) charge(asks asks) *charge {
-	h := &charge{budget: c.srv.replying, who: memory.Who(c.who.login.Name, c.wire.Remote().String()), asks: asks,
+	h := &charge{budget: c.srv.replying, who: c.payer(), asks: asks,
 		limits: c.srv.engine.Limits(), wait: c.srv.cfg.ReplyWait, before: c.charged, passed: make(chan struct{})}
-	h.pass = sync.OnceFunc(func() { close(h.passed) })
 	c.charged = h.passed
 	return h
+}
+
+// payer is a user of a connection, and what the budget calls it.
+type payer struct{ user, who string }
+
+// payer is who has the memory for the connection's replies. It is asked with each request, and hardly ever changes.
+func (c *conn) payer() string {
+	if p := &c.paying; p.who == "" || p.user != c.who.login.Name {
+		p.user = c.who.login.Name
+		p.who = memory.Who(p.user, c.wire.Remote().String())
+	}
+	return c.paying.who
+}
+
+// pass lets the charge behind it take what it needs.
+func (h *charge) pass() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.gone {
+		h.gone = true
+		close(h.passed)
+	}
 }
 
 // in returns a context in which answers are charged to it.

@@ -44,6 +44,7 @@ type conn struct {
 	block    *blocked.Request
 	charged  <-chan struct{} // closed when the last charge has what it needs; nil: there was none
 	blocking *charge         // of the request that blocks, or did
+	paying   payer           // for the replies
 }
 
 func (c *conn) key(name []byte) turn.Key {
