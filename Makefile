@@ -13,9 +13,9 @@ BENCHSTAT   = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
 GOLANGCI    = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-# How many packages, and of those tests of a package that may, run beside each other: they wait for
-# elections, disks and processes most of the time. Go's default is the number of cores.
-PARALLEL = -p 4 -parallel 4
+# How many tests of a package run beside each other, of those that may: they wait for elections, disks
+# and processes most of the time. Go's default is the number of cores. make test runs as many packages, too.
+PARALLEL = -parallel 4
 
 # Packages whose tests are worth running under the race detector.
 RACE = ./client ./fsm/... ./internal/... ./raftstore ./wal
@@ -32,7 +32,7 @@ run: build ## build, and run a cluster of three nodes on this machine
 	@bin/turnlog dev
 
 test: test-deps ## run the standard test suite (under five minutes on two cores); what vet finds is make lint's
-	$(GO) test $(PARALLEL) -vet=off ./...
+	$(GO) test -p 4 $(PARALLEL) -vet=off ./...
 
 test-long: test-deps ## what `make test` shortens or leaves out, and has no other target: power cuts, simulated clusters, a Redis in use (minutes)
 	TURNLOG_SEEDS=10 $(GO) test -count 1 -timeout 1h -run '^TestPowerCut$$' ./fsm
