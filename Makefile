@@ -43,7 +43,7 @@ check: lint build ## what to run before a commit: lint, build, and the short tes
 	@BASE="$(BASE)" GO="$(GO)" test/scripts/check.sh
 
 race: test-deps ## run the tests of the concurrent packages under the race detector
-	$(GO) test $(PARALLEL) -race -short $(RACE)
+	$(GO) test $(PARALLEL) -timeout 20m -race -short $(RACE)
 
 lint: ## check formatting, vet, staticcheck, words, the table "Where is" of ARCHITECTURE.md, lines and the order of files
 	@unformatted="$$(gofmt -l .)"; test -z "$$unformatted" || { echo "not formatted:"; echo "$$unformatted"; exit 1; }
