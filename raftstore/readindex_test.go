@@ -82,15 +82,15 @@ func (c *cluster) isolate(w *wires, id string, others []string, on bool) {
 func TestLateAnswersDoNotConfirmALeader(t *testing.T) {
 	t.Parallel()
 	for range 3 {
-		if lateAnswersReachALeader(beside{t}) {
+		if lateAnswersReachALeader(parallel{t}) {
 			return
 		}
 	}
 	t.Fatal("the old leader knew each time; the test shows nothing")
 }
 
-// beside is a test that runs beside others already, and may have a cluster after another.
-type beside struct{ testing.TB }
+// parallel is a test that runs beside others already, and may have a cluster after another.
+type parallel struct{ testing.TB }
 
 // lateAnswersReachALeader reports whether the old leader still believed in itself when they came.
 func lateAnswersReachALeader(t testing.TB) bool {
