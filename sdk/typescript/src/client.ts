@@ -4,10 +4,12 @@ import { settings, type Config, type Settings } from "./config.js";
 import { Lost, type Connection, type Reply } from "./connection.js";
 import { Fields, sessionInfo, text, type SessionInfo } from "./decode.js";
 import { TurnlogError, asTurnlogError, invalid } from "./errors.js";
+import { Hash } from "./hash.js";
 import type { Node } from "./node.js";
 import { Request, encode, type Key } from "./request.js";
 import { Router } from "./router.js";
 import { Session } from "./session.js";
+import { Transaction } from "./transaction.js";
 import { verbs } from "./verb.js";
 
 const backoffFirst = 10;
@@ -66,6 +68,19 @@ export class Client {
   /** Returns a handle on the session of that key, 1 to 512 bytes; it sends nothing. */
   session(key: Key): Session {
     return new Session(this, key);
+  }
+
+  /** Returns a handle on the hash of that key; it sends nothing. */
+  hash(key: Key): Hash {
+    return new Hash(this, key);
+  }
+
+  /**
+   * Returns an empty transaction. It has an id, by which it takes place once: one that you give it, so that
+   * your process can commit it again after a restart, or one that is made.
+   */
+  transaction<Steps extends unknown[] = []>(id: string = this.settings.newId()): Transaction<Steps> {
+    return new Transaction<Steps>(this, id);
   }
 
   /** Ends every connection. Calls that wait for a reply fail. */

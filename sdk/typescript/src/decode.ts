@@ -51,6 +51,14 @@ export function metadata(reply: Reply): Record<string, string> {
   return out;
 }
 
+/** Reads the fields of a hash, names and values in turn. @internal */
+export function fields(reply: Reply): Record<string, Uint8Array> {
+  const out: Record<string, Uint8Array> = Object.create(null);
+  if (!Array.isArray(reply)) throw malformed("fields are no map");
+  for (let i = 0; i + 1 < reply.length; i += 2) out[text(reply[i]!)] = reply[i + 1] as Buffer;
+  return out;
+}
+
 /** What a session is, apart from its messages. Times are Unix milliseconds of the cluster's clock. */
 export interface SessionInfo {
   /** The key as text; `keyBytes` has it exactly. */

@@ -44,18 +44,30 @@ const kinds = [
 /** Whether a write that ended with an error surely did not take place, or perhaps did. */
 export type Outcome = "not_applied" | "unknown";
 
+/** What an error says besides its text. */
+interface Numbers {
+  revision?: number;
+  condition?: number;
+  step?: number;
+}
+
 /** The error of an operation. Every error of this package is one. */
 export class TurnlogError extends Error {
   override readonly name = "TurnlogError";
   readonly kind: ErrorKind;
   /** The session's current revision, of a `CONFLICT` with `expect`; 0 if there is no session. */
   readonly revision: number | undefined;
+  /** Which condition of a transaction does not hold, or which of its steps cannot take place, from 1. */
+  readonly condition: number | undefined;
+  readonly step: number | undefined;
 
   /** @internal */
-  constructor(kind: ErrorKind, message: string, options: ErrorOptions & { revision?: number } = {}) {
+  constructor(kind: ErrorKind, message: string, options: ErrorOptions & Numbers = {}) {
     super(`${kind}: ${message}`, options.cause === undefined ? undefined : { cause: options.cause });
     this.kind = kind;
     this.revision = options.revision;
+    this.condition = options.condition;
+    this.step = options.step;
   }
 
   /** `unknown` if the write may have taken place, else `not_applied`. */
@@ -121,9 +133,15 @@ function older(command: string): string {
 }
 
 function ofTurnlog(kind: ErrorKind, message: string): TurnlogError {
-  const revision = /^revision=(\d+) ?/.exec(message);
-  if (!revision) return new TurnlogError(kind, message);
-  return new TurnlogError(kind, message.slice(revision[0].length), { revision: Number(revision[1]) });
+  const numbers: Numbers = {};
+  const rest = message.replace(/^(?:(?:revision|condition|step)=\d+(?: |$))+/, (said) => {
+    for (const word of said.trim().split(" ")) {
+      const [name, n] = word.split("=");
+      numbers[name as keyof Numbers] = Number(n);
+    }
+    return "";
+  });
+  return new TurnlogError(kind, rest, numbers);
 }
 
 /** Returns `error` as a TurnlogError; another error is a defect. @internal */

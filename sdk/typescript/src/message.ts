@@ -53,10 +53,10 @@ export function encodeMessages(
 }
 
 /** @internal */
-export function encodeData(data: Data): Arg {
-  if (typeof data === "string" || data instanceof Uint8Array) return encode("a message", data);
+export function encodeData(data: Data, what = "a message"): Arg {
+  if (typeof data === "string" || data instanceof Uint8Array) return encode(what, data);
   const json: string | undefined = typeof data === "object" && data !== null ? JSON.stringify(data) : undefined;
   if (json === undefined)
-    throw invalid(`a message is ${data === null ? "null" : typeof data}, not text, bytes or an object`);
+    throw invalid(`${what} is ${data === null ? "null" : typeof data}, not text, bytes or an object`);
   return json;
 }

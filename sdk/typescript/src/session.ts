@@ -1,125 +1,16 @@
 import type { CallOptions } from "./call.js";
 import type { Client } from "./client.js";
 import type { Reply } from "./connection.js";
-import { Fields, messages, metadata, sessionInfo, type SessionInfo } from "./decode.js";
-import { TurnlogError, invalid } from "./errors.js";
-import {
-  encodeData,
-  encodeMessages,
-  type Data,
-  type Message,
-  type MessageRef,
-  type NewMessage,
-} from "./message.js";
+import { metadata, sessionInfo, type SessionInfo } from "./decode.js";
+import { TurnlogError } from "./errors.js";
+import type { Data, Message, MessageRef, NewMessage } from "./message.js";
+import type { AppendOptions, Consistency, ReadOptions, WriteOptions } from "./options.js";
 import { Request, encode, integer, type Arg, type Key } from "./request.js";
+import * as requests from "./requests.js";
+import * as results from "./results.js";
+import type { Appended, Edited, History, Popped, Removed, Replaced } from "./results.js";
 import { Tail } from "./tail.js";
 import { verbs, type Verb } from "./verb.js";
-
-/** What bounds a write, and what it depends on. */
-export interface WriteOptions extends CallOptions {
-  /**
-   * The write takes place only if the session's revision is still this one (0: if there is no such
-   * session), and is a `CONFLICT` otherwise. Every answer carries the revision to expect next.
-   */
-  expect?: number | undefined;
-}
-
-/** What an append does beside its messages, with them or not at all. */
-export interface AppendOptions extends WriteOptions {
-  /** Sets the session's deadline to that many milliseconds from now, in cluster time. */
-  ttl?: number | undefined;
-  /** `NOT_FOUND` if there is no such session. */
-  mustExist?: boolean | undefined;
-  /** Is merged into the session's metadata. */
-  metadata?: Record<string, string> | undefined;
-  /** Keys that are removed from the metadata. */
-  unset?: readonly string[] | undefined;
-}
-
-/** The answer to an append. */
-export interface Appended {
-  /** The seqs of the first and last message of the turn. */
-  firstSeq: number;
-  lastSeq: number;
-  /** The revision after the append: what `expect` takes next. */
-  revision: number;
-  /** Messages that the session holds. */
-  count: number;
-  /**
-   * An earlier call with the same ids, or an attempt of this one whose reply was lost, had appended them.
-   * The seqs and the revision are then those of that append.
-   */
-  duplicate: boolean;
-}
-
-/** The answer to a write that removes messages. */
-export interface Removed {
-  removed: number;
-  count: number;
-  revision: number;
-}
-
-/** The answer to an edit of one message. */
-export interface Edited {
-  seq: number;
-  /** Messages that the session holds. */
-  count: number;
-  /** It stays as it was if the message had that payload already. */
-  revision: number;
-}
-
-/** The answer to a pop: what was removed, in that order. */
-export interface Popped {
-  messages: Message[];
-  /** Messages that are left. */
-  count: number;
-  revision: number;
-}
-
-/** How fresh a read is: it sees every acknowledged write, or those older than `bounded` ms, or some past state. */
-export type Consistency = "linearizable" | "stale" | { bounded: number };
-
-/** What a read selects: the newest messages, or those after or before a seq. */
-export interface ReadOptions extends CallOptions {
-  /** The n newest messages. */
-  last?: number | undefined;
-  /** The messages with a seq above it, oldest first. */
-  after?: number | undefined;
-  /** The messages with a seq below it: the newest of them. */
-  before?: number | undefined;
-  limit?: number | undefined;
-  /** Bounds the payloads together. */
-  maxBytes?: number | undefined;
-  /** Bounds the estimated tokens together; a tool call is never split from its result. */
-  maxTokens?: number | undefined;
-  /**
-   * A tool call is not split from its result where `last` or `limit` cuts, either: fewer messages are
-   * returned then, or, if nothing whole fits, the shortest whole end or beginning.
-   */
-  whole?: boolean | undefined;
-  /** Messages of this time of the cluster's clock and later (number: Unix milliseconds). */
-  since?: number | Date | undefined;
-  /** Messages before this time. */
-  until?: number | Date | undefined;
-  consistency?: Consistency | undefined;
-}
-
-/**
- * The answer to a read, messages in commit order. For a session that does not exist all of it is zero, so
- * `expect: history.revision` holds as long as what was read is current.
- */
-export interface History {
-  messages: Message[];
-  revision: number;
-  incarnation: number;
-  /** Seq of the oldest message held, and the highest ever given. */
-  firstSeq: number;
-  lastSeq: number;
-  /** Messages held. */
-  count: number;
-  /** There are more messages in the direction that was read. */
-  more: boolean;
-}
 
 const pageMessages = 512;
 const pageBytes = 4 << 20;
@@ -132,22 +23,17 @@ export class Session {
 
   /** @internal */
   constructor(client: Client, key: Key) {
-    if (key.length === 0) throw invalid("session key is empty");
     this.key = key;
     this.#client = client;
-    this.#key = encode("a session key", key);
+    this.#key = requests.encodeKey(key);
   }
 
   /**
    * Appends a turn at the end of the session: all messages, or none.
    */
   async append(turn: readonly NewMessage[] | NewMessage, options: AppendOptions = {}): Promise<Appended> {
-    const r = this.#write(verbs.append, options);
-    if (options.ttl !== undefined) r.option("PX", milliseconds(options.ttl));
-    if (options.mustExist) r.add("EXISTING");
-    changes(r, options.metadata ?? {}, options.unset ?? []);
-    r.messages(encodeMessages(list(turn), this.#client.settings.newId));
-    return appended(await this.#client.send(r, options));
+    const r = requests.append(this.#key, turn, options, this.#client.settings.newId);
+    return results.appended(await this.#client.send(r, options));
   }
 
   /**
@@ -158,34 +44,22 @@ export class Session {
     from: number,
     turn: readonly NewMessage[] | NewMessage,
     options: WriteOptions = {},
-  ): Promise<Appended & { removed: number }> {
-    const r = this.#request(verbs.replace).add("FROM", integer("from", from)).option("EXPECT", options.expect);
-    const encoded = encodeMessages(list(turn), this.#client.settings.newId);
-    if (encoded.length === 0) r.again = "never";
-    const reply = await this.#client.send(r.messages(encoded), options);
-    return { ...appended(reply), removed: new Fields(reply).number("removed") };
+  ): Promise<Replaced> {
+    const r = requests.replace(this.#key, from, turn, this.#client.settings.newId);
+    return results.replaced(await this.#write(r, options));
   }
 
   /**
    * Removes and returns up to n messages from one side: `newest` takes the highest seqs first; `tail` and
    * `head` are the ends of the Redis list.
    */
-  async pop(
-    n = 1,
-    options: WriteOptions & { from?: "newest" | "head" | "tail" | undefined } = {},
-  ): Promise<Popped> {
-    const r = this.#request(verbs.pop).option("COUNT", n).option("EXPECT", options.expect);
-    r.add("FROM", (options.from ?? "newest").toUpperCase());
-    const f = new Fields(await this.#client.send(r, options));
-    return { messages: messages(f.get("messages")), count: f.number("count"), revision: f.number("revision") };
+  async pop(n = 1, options: WriteOptions & { from?: requests.Side | undefined } = {}): Promise<Popped> {
+    return results.popped(await this.#write(requests.pop(this.#key, n, options.from ?? "newest"), options));
   }
 
   /** Removes the oldest messages: all but the `keep` newest, or those with a seq below `before`. */
-  async trim(what: { keep: number } | { before: number }, options: WriteOptions = {}): Promise<Removed> {
-    const r = this.#request(verbs.trim);
-    if ("keep" in what) r.option("KEEP", what.keep);
-    else r.option("BEFORE", what.before);
-    return removed(await this.#client.send(r.option("EXPECT", options.expect), options));
+  async trim(what: requests.Trimming, options: WriteOptions = {}): Promise<Removed> {
+    return results.removed(await this.#write(requests.trim(this.#key, what), options));
   }
 
   /**
@@ -194,9 +68,7 @@ export class Session {
    * not deliver the message again.
    */
   async edit(message: MessageRef, data: Data, options: WriteOptions = {}): Promise<Edited> {
-    const r = named(this.#request(verbs.edit), message).add(encodeData(data));
-    const f = new Fields(await this.#client.send(r.option("EXPECT", options.expect), options));
-    return { seq: f.number("seq"), count: f.number("count"), revision: f.number("revision") };
+    return results.edited(await this.#write(requests.edit(this.#key, message, data), options));
   }
 
   /**
@@ -204,18 +76,17 @@ export class Session {
    * retry of its append does not bring it back.
    */
   async remove(message: MessageRef, options: WriteOptions = {}): Promise<Removed> {
-    const r = named(this.#request(verbs.remove), message).option("EXPECT", options.expect);
-    return removed(await this.#client.send(r, options));
+    return results.removed(await this.#write(requests.remove(this.#key, message), options));
   }
 
   /** Removes all messages and keeps the session, its metadata and numbering. */
   async clear(options: WriteOptions = {}): Promise<Removed> {
-    return removed(await this.#client.send(this.#write(verbs.clear, options), options));
+    return results.removed(await this.#write(this.#request(verbs.clear), options));
   }
 
   /** Removes the session and reports whether there was one. */
   async delete(options: WriteOptions = {}): Promise<boolean> {
-    return removed(await this.#client.send(this.#write(verbs.delete, options), options)).removed > 0;
+    return results.deleted(await this.#write(this.#request(verbs.delete), options));
   }
 
   /**
@@ -227,8 +98,9 @@ export class Session {
     options: WriteOptions & { at?: number | undefined } = {},
   ): Promise<Omit<Appended, "duplicate">> {
     const r = this.#request(verbs.fork).add(encode("a session key", to));
-    r.option("AT", options.at).option("EXPECT", options.expect);
-    const { duplicate: _, ...forked } = appended(await this.#client.send(r, options));
+    const { duplicate: _, ...forked } = results.appended(
+      await this.#write(r.option("AT", options.at), options),
+    );
     return forked;
   }
 
@@ -238,9 +110,7 @@ export class Session {
    * is still recognised.
    */
   async rename(to: Key, options: WriteOptions & { replace?: boolean | undefined } = {}): Promise<number> {
-    const r = this.#request(verbs.rename).add(encode("a session key", to));
-    if (options.replace) r.add("REPLACE");
-    return new Fields(await this.#client.send(r.option("EXPECT", options.expect), options)).number("revision");
+    return results.revision(await this.#write(requests.rename(this.#key, to, options.replace), options));
   }
 
   /**
@@ -251,10 +121,7 @@ export class Session {
     set: Record<string, string>,
     options: WriteOptions & { unset?: readonly string[] | undefined } = {},
   ): Promise<number> {
-    const r = this.#request(verbs.setMetadata);
-    changes(r, set, options.unset ?? []);
-    if (r.args.length === 2) throw invalid("no metadata to set or unset");
-    return new Fields(await this.#client.send(r.option("EXPECT", options.expect), options)).number("revision");
+    return results.revision(await this.#write(requests.setMetadata(this.#key, set, options.unset), options));
   }
 
   /** Returns the session's metadata, empty if there is none or no session. */
@@ -267,15 +134,8 @@ export class Session {
    * it at once: its last messages, or its last turns, that is appends; or all. A tool call is not parted from
    * its result.
    */
-  async retain(
-    what: { messages: number } | { turns: number } | "all",
-    options: WriteOptions = {},
-  ): Promise<Removed> {
-    const r = this.#request(verbs.retain);
-    if (what === "all") r.add("ALL");
-    else if ("messages" in what) r.option("MESSAGES", what.messages);
-    else r.option("TURNS", what.turns);
-    return removed(await this.#client.send(r.option("EXPECT", options.expect), options));
+  async retain(what: requests.Retention, options: WriteOptions = {}): Promise<Removed> {
+    return results.removed(await this.#write(requests.retain(this.#key, what), options));
   }
 
   /**
@@ -283,9 +143,7 @@ export class Session {
    * append begins that time again. Reports whether there is such a session.
    */
   async expire(ttl: number, options: WriteOptions & { slide?: boolean | undefined } = {}): Promise<boolean> {
-    const r = this.#request(verbs.expire).option("PX", milliseconds(ttl));
-    if (options.slide) r.add("SLIDE");
-    return this.#changed(r, options);
+    return this.#changed(requests.expire(this.#key, ttl, options.slide), options);
   }
 
   /** Deletes the session at a time of the cluster's clock (Unix milliseconds). */
@@ -295,11 +153,11 @@ export class Session {
 
   /** Removes the session's deadline and reports whether it had one. */
   async persist(options: WriteOptions = {}): Promise<boolean> {
-    return this.#changed(this.#request(verbs.expire).add("NEVER"), options);
+    return this.#changed(requests.persist(this.#key), options);
   }
 
   async #changed(r: Request, options: WriteOptions): Promise<boolean> {
-    return Number(await this.#client.send(r.option("EXPECT", options.expect), options)) > 0;
+    return results.changed(await this.#write(r, options)) > 0;
   }
 
   /** Returns the n newest messages. */
@@ -309,7 +167,7 @@ export class Session {
 
   /** Returns the messages that the options select; without any, all that one reply holds. */
   async read(options: ReadOptions = {}): Promise<History> {
-    return history(await this.#client.send(this.readRequest(options), options));
+    return results.history(await this.#client.send(this.readRequest(options), options));
   }
 
   /** Yields every message with a seq above `after`, page by page, up to the end at that moment. */
@@ -354,8 +212,8 @@ export class Session {
     return new Request(verb, this.#key);
   }
 
-  #write(verb: Verb, options: WriteOptions): Request {
-    return this.#request(verb).option("EXPECT", options.expect);
+  #write(r: Request, options: WriteOptions): Promise<Reply> {
+    return this.#client.send(r.option("EXPECT", options.expect), options);
   }
 
   /** @internal */
@@ -367,6 +225,7 @@ export class Session {
     r.option("MAXBYTES", o.maxBytes).option("MAXTOKENS", o.maxTokens);
     if (o.whole) r.add("WHOLE");
     r.option("SINCE", moment(o.since)).option("UNTIL", moment(o.until));
+    if (o.metadata) r.add("METADATA");
     if (o.consistency === "stale") r.add("CONSISTENCY", "STALE");
     else if (typeof o.consistency === "object")
       r.add("CONSISTENCY", "BOUNDED", integer("bounded", o.consistency.bounded));
@@ -379,56 +238,6 @@ export class Session {
   }
 }
 
-function changes(r: Request, set: Record<string, string>, unset: readonly string[]): void {
-  for (const [k, v] of Object.entries(set)) r.add("SET", encode("metadata", k), encode("metadata", v));
-  for (const k of unset) r.add("UNSET", encode("metadata", k));
-}
-
-function list(turn: readonly NewMessage[] | NewMessage): readonly NewMessage[] {
-  return Array.isArray(turn) ? turn : [turn as NewMessage];
-}
-
-function named(r: Request, message: MessageRef): Request {
-  return "seq" in message
-    ? r.add("SEQ", integer("seq", message.seq))
-    : r.add("ID", encode("an id", message.id));
-}
-
 function moment(time: number | Date | undefined): number | undefined {
   return time === undefined ? undefined : Math.max(1, Math.ceil(Number(time)));
-}
-
-/** Rounds up, so that a ttl never ends early. */
-function milliseconds(ttl: number): number {
-  return Math.ceil(ttl);
-}
-
-function appended(reply: Reply): Appended {
-  const f = new Fields(reply);
-  return {
-    firstSeq: f.number("first_seq"),
-    lastSeq: f.number("last_seq"),
-    revision: f.number("revision"),
-    count: f.number("count"),
-    duplicate: f.number("duplicate") !== 0,
-  };
-}
-
-function removed(reply: Reply): Removed {
-  const f = new Fields(reply);
-  return { removed: f.number("removed"), count: f.number("count"), revision: f.number("revision") };
-}
-
-/** @internal */
-export function history(reply: Reply): History {
-  const f = new Fields(reply);
-  return {
-    messages: messages(f.get("messages")),
-    revision: f.number("revision"),
-    incarnation: f.number("incarnation"),
-    firstSeq: f.number("first_seq"),
-    lastSeq: f.number("last_seq"),
-    count: f.number("count"),
-    more: f.number("more") !== 0,
-  };
 }

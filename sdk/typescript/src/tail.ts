@@ -5,7 +5,9 @@ import { TurnlogError, asTurnlogError } from "./errors.js";
 import type { Message } from "./message.js";
 import type { Node } from "./node.js";
 import type { Request } from "./request.js";
-import { history, type Consistency, type History, type Session } from "./session.js";
+import type { Consistency } from "./options.js";
+import { history, type History } from "./results.js";
+import type { Session } from "./session.js";
 
 /** How long the server holds back an empty answer. */
 const block = 5_000;

@@ -39,6 +39,9 @@ export const verbs = {
   setMetadata: { command: "TURN.META", again: "never" }, // overrides values set since
   erase: { command: "TURN.ERASE", again: "never" }, // removes sessions created since
   transaction: { command: "TURN.TX", again: "identified" }, // it carries an id of its own
+  setFields: { command: "HSET", again: "never" }, // overrides values set since
+  removeFields: { command: "HDEL", again: "never" }, // removes fields set since
+  allFields: { command: "HGETALL", again: "harmless" },
   fields: { command: "HMGET", again: "harmless" },
   read: { command: "TURN.READ", again: "harmless" },
   tail: { command: "TURN.TAIL", again: "harmless" },

@@ -1,6 +1,7 @@
 import { TurnlogError } from "../errors.js";
 import type { Message } from "../message.js";
-import type { Appended, History, Session } from "../session.js";
+import type { Appended, History } from "../results.js";
+import type { Session } from "../session.js";
 
 /** All messages of a session at one revision. @internal */
 export interface Snapshot {

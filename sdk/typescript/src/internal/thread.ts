@@ -1,9 +1,7 @@
-import { randomUUID } from "node:crypto";
 import type { Client } from "../client.js";
 import type { Reply } from "../connection.js";
-import { Fields } from "../decode.js";
 import { TurnlogError } from "../errors.js";
-import { Request, integer } from "../request.js";
+import { Request } from "../request.js";
 import type { Session } from "../session.js";
 import { verbs } from "../verb.js";
 import { unframe } from "./frame.js";
@@ -66,14 +64,9 @@ export class Thread {
    */
   async put(id: string, fields: [string, Buffer][], expect: number | undefined): Promise<number> {
     const log = this.log.key as string;
-    const r = new Request(verbs.transaction, "ID", randomUUID());
-    if (expect === 0) r.add("IF", log, "ABSENT");
-    else if (expect !== undefined) r.add("IF", log, "REVISION", integer("expect", expect));
-    const flat = fields.flat();
-    r.add("STEP", String(flat.length + 2), "HSET", this.#data, ...flat);
-    r.add("STEP", "5", "TURN.APPEND", log, "MSG", id, id);
-    const steps = new Fields(await this.client.send(r, {})).get("steps") as Reply[];
-    return new Fields(steps[1]!).number("revision");
+    const put = this.client.transaction().setFields(this.#data, Object.fromEntries(fields));
+    if (expect !== undefined) put.ifRevision(log, expect);
+    return (await put.append(log, { id, data: id }).commit()).steps[1].revision;
   }
 
   /** Takes apart a stored value, or says which one cannot be. */
