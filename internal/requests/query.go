@@ -98,7 +98,7 @@ func (s *Server) answerQuery(ctx context.Context, payload []byte,
 	if err != nil {
 		return failed(propose.Definite(turn.AsError(err))), nil
 	}
-	ctx, leave := s.Room.In(ctx)
+	ctx, leave := s.Memory.In(ctx)
 	defer leave()
 	r, err := answer(ctx, q)
 	if refused, ok := err.(*turn.Error); ok {

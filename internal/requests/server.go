@@ -14,10 +14,10 @@ import (
 
 // Server answers other nodes. All fields but the last two are required; what they hold may be used by any goroutine.
 type Server struct {
-	Reads *readindex.Reader
-	Room  *answers.Room // for the answers of Reads
-	Inbox *propose.Inbox
-	Casts *broadcast.Broadcaster
+	Reads  *readindex.Reader
+	Memory *answers.Budget // for the answers of Reads
+	Inbox  *propose.Inbox
+	Casts  *broadcast.Broadcaster
 	// Promises returns why nothing may be promised yet, Promised the highest term in which this node promised
 	// anything, or may have and forgotten it.
 	Promises func() error

@@ -11,9 +11,6 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// smallReply is up to how many bytes of an answer are not counted.
-const smallReply = 16 << 10
-
 // charge is what one request holds of the memory for replies, from before its answer is made until it is written.
 // It implements answers.Account.
 //
@@ -111,7 +108,7 @@ func (h *charge) inTurn(ctx context.Context) error {
 
 // take has n bytes more than those of the answers so far, or less, if less suffices.
 func (h *charge) take(ctx context.Context, n int64, less func() int64) error {
-	if n <= smallReply {
+	if n <= answers.Small {
 		return nil
 	}
 	need := h.missing(n)
@@ -119,7 +116,7 @@ func (h *charge) take(ctx context.Context, n int64, less func() int64) error {
 		h.add(max(need, 0))
 		return nil
 	}
-	if n = less(); n <= smallReply {
+	if n = less(); n <= answers.Small {
 		return nil
 	}
 	if need = h.missing(n); need > 0 && !h.budget.TakeWithin(ctx, h.wait, h.who, need) {
@@ -176,7 +173,7 @@ func (h *charge) forget() {
 // settleLocked takes as much as the answers have, or gives back what is more.
 func (h *charge) settleLocked() {
 	want := min(h.made+h.kept, h.budget.Each())
-	if want <= smallReply {
+	if want <= answers.Small {
 		want = 0
 	}
 	if want != h.taken {
@@ -198,7 +195,7 @@ func (h *charge) release() {
 // reads requests.
 func (c *conn) reserve(op turn.Op) (*charge, error) {
 	n := c.srv.foreseenOf(op)
-	if n <= smallReply {
+	if n <= answers.Small {
 		return nil, nil
 	}
 	h := c.charge(asksAll)

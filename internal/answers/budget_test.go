@@ -22,18 +22,18 @@ func session(size int) func(turn.Query) (turn.Result, error) {
 	}
 }
 
-// Answers to other nodes have a bound together: those that find no room wait for it, and are told if it takes too long.
+// Answers to other nodes have a bound together: those that are beyond it wait, and are told if it takes too long.
 // Small ones do not wait.
 func TestAnswersToOtherNodesHaveABound(t *testing.T) {
 	limits := turn.Limits{ReadBytes: 1 << 20, MessageBytes: 1 << 20}
 	all := &turn.List{Stop: -1}
 	synctest.Test(t, func(t *testing.T) {
-		room := answers.NewRoom(limits)
+		budget := answers.NewBudget(limits)
 		var made, failed, most atomic.Int32
 		var asking sync.WaitGroup
 		ask := func(size int, d time.Duration) {
 			asking.Go(func() {
-				ctx, leave := room.In(t.Context())
+				ctx, leave := budget.In(t.Context())
 				defer leave()
 				_, err := answers.Make(ctx, all, session(size))
 				if turn.Is(err, turn.Overloaded) {
@@ -62,7 +62,7 @@ func TestAnswersToOtherNodesHaveABound(t *testing.T) {
 		synctest.Wait()
 		failed.Store(0)
 		before := time.Now()
-		_, leave := room.In(t.Context())
+		_, leave := budget.In(t.Context())
 		leave()
 		ask(1<<10, 0)
 		ask(900<<10, 0)
@@ -71,7 +71,7 @@ func TestAnswersToOtherNodesHaveABound(t *testing.T) {
 			t.Errorf("%d failed, in %v", failed.Load(), time.Since(before))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		in, leave := room.In(ctx)
+		in, leave := budget.In(ctx)
 		if _, err := answers.Make(in, all, session(900<<10)); err != nil {
 			t.Errorf("when all is given back: %v", err)
 		}
