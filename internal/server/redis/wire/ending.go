@@ -3,7 +3,6 @@ package wire
 import (
 	"io"
 	"log/slog"
-	"net"
 	"time"
 
 	"github.com/turnlog/turnlog/internal/throttle"
@@ -43,13 +42,6 @@ func (w *Wire) Stop() {
 // past as a deadline ends a read or write at once.
 var past = time.Unix(1, 0)
 
-// Stopping reports whether the input is to end. Any goroutine may call it.
-func (w *Wire) Stopping() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.stopping
-}
-
 // Cut ends a connection that does not read what is pushed to it. It may be called
 // by any goroutine, and does not block.
 func (w *Wire) Cut() {
@@ -85,15 +77,4 @@ func (w *Wire) linger() {
 	}
 	w.nc.SetReadDeadline(time.Now().Add(time.Second))
 	io.CopyN(io.Discard, w.nc, 1<<20)
-}
-
-// socket returns what is under TLS, if it is that.
-func socket(nc net.Conn) net.Conn {
-	for {
-		wrapped, ok := nc.(interface{ NetConn() net.Conn })
-		if !ok {
-			return nc
-		}
-		nc = wrapped.NetConn()
-	}
 }

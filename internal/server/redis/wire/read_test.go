@@ -140,6 +140,55 @@ func TestStopReadsWhatWasReceived(t *testing.T) {
 	}
 }
 
+// interrupted calls before once ahead of a read, when its deadline has been set.
+type interrupted struct {
+	net.Conn
+	before func()
+}
+
+func (c *interrupted) NetConn() net.Conn { return c.Conn }
+
+func (c *interrupted) Read(p []byte) (int, error) {
+	if before := c.before; before != nil {
+		c.before = nil
+		before()
+	}
+	return c.Conn.Read(p)
+}
+
+// What was received is read although Stop comes when a read is about to look for it: closing the socket with it
+// unread would take back the replies to what was read before.
+func TestStopAmidARead(t *testing.T) {
+	w, client := newRig().sockets(t)
+	w.nc = &interrupted{w.nc, w.Stop}
+	send(t, client, "received")
+	p := make([]byte, 16)
+	if n, err := w.Input(func() {}).Read(p); string(p[:n]) != "received" || err != nil {
+		t.Errorf("%q, %v", p[:n], err)
+	}
+}
+
+// With TLS, too: what the socket still has, and what was taken from it ahead of what has been read.
+func TestStopReadsWhatWasReceivedOverTLS(t *testing.T) {
+	w, client := newRig().tls(t)
+	in, p := w.Input(func() {}), make([]byte, 16)
+	send(t, client, "first")
+	send(t, client, "second") // is taken from the socket with the first
+	if n, err := in.Read(p); string(p[:n]) != "first" || err != nil {
+		t.Fatalf("%q, %v", p[:n], err)
+	}
+	send(t, client, "third")
+	w.Stop()
+	for _, want := range []string{"second", "third"} {
+		if n, err := in.Read(p); string(p[:n]) != want || err != nil {
+			t.Fatalf("%q, %v; want %q", p[:n], err, want)
+		}
+	}
+	if n, err := in.Read(p); n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("behind what was received there are %d bytes, %v", n, err)
+	}
+}
+
 // A read that waits ends with Stop.
 func TestStopEndsARead(t *testing.T) {
 	w, _ := newRig().sockets(t)

@@ -1,8 +1,11 @@
 package wire
 
 import (
+	"crypto/tls"
+	"errors"
 	"log/slog"
 	"net"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -48,9 +51,39 @@ func (r *rig) pipe(t *testing.T) (*Wire, net.Conn) {
 	return r.wire(t, ours), client
 }
 
+// certificate returns what both ends of a TLS connection need, without an authority.
+func certificate() *tls.Config {
+	server := httptest.NewTLSServer(nil) // it has one
+	server.Close()
+	return &tls.Config{Certificates: server.TLS.Certificates, InsecureSkipVerify: true, SessionTicketsDisabled: true}
+}
+
+func shakeHands(t *testing.T, w *Wire, client *tls.Conn) {
+	t.Helper()
+	shaken := make(chan error)
+	go func() { shaken <- client.Handshake() }()
+	if err := errors.Join(w.ShakeHands(), <-shaken); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // sockets returns a wire whose client is at the other end of a pair of sockets. What either end has written, the
 // other can read at once.
 func (r *rig) sockets(t *testing.T) (*Wire, net.Conn) {
+	ours, client := pair(t)
+	return r.wire(t, ours), client
+}
+
+// tls is like sockets, with both ends past the handshake.
+func (r *rig) tls(t *testing.T) (*Wire, net.Conn) {
+	ours, plain := pair(t)
+	config := certificate()
+	w, client := r.wire(t, tls.Server(ours, config)), tls.Client(plain, config)
+	shakeHands(t, w, client)
+	return w, client
+}
+
+func pair(t *testing.T) (ours, client net.Conn) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +97,7 @@ func (r *rig) sockets(t *testing.T) (*Wire, net.Conn) {
 		file.Close()
 	}
 	t.Cleanup(func() { ends[1].Close() })
-	return r.wire(t, ends[0]), ends[1]
+	return ends[0], ends[1]
 }
 
 // reader returns the reader of a wire's requests.

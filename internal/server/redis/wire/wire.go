@@ -38,7 +38,7 @@ type Shared struct {
 type Wire struct {
 	shared *Shared
 	nc     net.Conn
-	raw    syscall.RawConn // of nc; nil: it has none
+	raw    syscall.RawConn // of the socket, under TLS too; nil: it has none
 	gone   context.Context
 	end    context.CancelCauseFunc // of gone
 
@@ -65,9 +65,20 @@ type Wire struct {
 // New returns the wire of the socket nc. What is kept of its input is charged to memory. What blocks
 // ends with ctx at the latest.
 func New(ctx context.Context, nc net.Conn, s *Shared, memory resp.Memory) *Wire {
-	w := &Wire{shared: s, nc: nc, raw: hangup.Raw(nc), kept: kept{budget: memory, max: s.KeptBytes}}
+	w := &Wire{shared: s, nc: nc, raw: hangup.Raw(socket(nc)), kept: kept{budget: memory, max: s.KeptBytes}}
 	w.gone, w.end = context.WithCancelCause(ctx)
 	return w
+}
+
+// socket returns what is under TLS, if it is that.
+func socket(nc net.Conn) net.Conn {
+	for {
+		wrapped, ok := nc.(interface{ NetConn() net.Conn })
+		if !ok {
+			return nc
+		}
+		nc = wrapped.NetConn()
+	}
 }
 
 // Gone ends when what blocks must end: because the client has left, which is its cause then, or
@@ -76,6 +87,13 @@ func (w *Wire) Gone() context.Context { return w.gone }
 
 // End ends what blocks; cause is why. Any goroutine may call it.
 func (w *Wire) End(cause error) { w.end(cause) }
+
+// Stopping reports whether the input is to end. Any goroutine may call it.
+func (w *Wire) Stopping() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stopping
+}
 
 // Remote is the address of the client. Any goroutine may call it.
 func (w *Wire) Remote() net.Addr { return w.nc.RemoteAddr() }
@@ -94,10 +112,16 @@ func (s source) Read(p []byte) (int, error) {
 		return n, nil
 	}
 	s.flush()
-	if err := s.w.setReadDeadline(); err != nil {
-		return 0, err
+	for {
+		if err := s.w.setReadDeadline(); err != nil {
+			return 0, err
+		}
+		n, err := s.w.read(p)
+		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) || !s.w.Stopping() || !hangup.Unread(s.w.raw) {
+			return n, err
+		}
+		// Stop has ended this read before it looked at what the client had sent.
 	}
-	return s.w.read(p)
 }
 
 func (w *Wire) read(p []byte) (int, error) {
@@ -222,8 +246,11 @@ func (w *Wire) setReadDeadline() error {
 	if !w.stopping {
 		return w.limitRead()
 	}
-	if w.wasCut.Load() || time.Now().After(w.stopBy) || !hangup.Unread(w.raw) {
+	switch {
+	case w.wasCut.Load() || time.Now().After(w.stopBy):
 		return os.ErrDeadlineExceeded
+	case hangup.Unread(w.raw):
+		return w.nc.SetReadDeadline(w.stopBy)
 	}
-	return w.nc.SetReadDeadline(w.stopBy)
+	return w.nc.SetReadDeadline(past) // TLS may have taken more from the socket than was read
 }

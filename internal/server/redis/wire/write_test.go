@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/http/httptest"
 	"os"
 	"testing"
 	"testing/synctest"
@@ -134,17 +133,11 @@ func TestCut(t *testing.T) {
 
 // CutOff does not wait for a client that does not read, as closing a TLS connection does.
 func TestCutOffWritesNothing(t *testing.T) {
-	server := httptest.NewTLSServer(nil)
-	config := &tls.Config{Certificates: server.TLS.Certificates, InsecureSkipVerify: true, SessionTicketsDisabled: true}
-	server.Close()
+	config := certificate()
 	synctest.Test(t, func(t *testing.T) {
 		ours, client := net.Pipe()
 		w := newRig().wire(t, tls.Server(ours, config))
-		shaken := make(chan error)
-		go func() { shaken <- tls.Client(client, config).Handshake() }()
-		if err := errors.Join(w.ShakeHands(), <-shaken); err != nil {
-			t.Fatal(err)
-		}
+		shakeHands(t, w, tls.Client(client, config))
 		began := time.Now()
 		w.CutOff()
 		if n, err := client.Read(make([]byte, 1)); n > 0 || err != io.EOF || time.Since(began) > 0 {
