@@ -29,8 +29,9 @@ func pipelineMutants() []mutation.Mutant {
 			About:    "a read behind one that does not tell what state answered may show an older state",
 			Edits:    []mutation.Edit{{In: "unseen", Old: "err == nil {", New: "err != nil {"}},
 			Catchers: []mutation.Catcher{{Test: "TestReadsOfAKeyGoForward", Runs: 1}}},
-		{Name: "unread-at-stop", About: "a server that stops leaves requests unread that have arrived, and their client's " +
-			"socket takes back replies",
+		{Name: "unread-at-stop",
+			About: "a server that stops leaves requests unread that have arrived, and the client's socket takes back " +
+				"replies",
 			Edits:    []mutation.Edit{{Old: " || !s.w.Stopping() || !hangup.Unread(s.w.raw) {", New: " || true {"}},
 			Catchers: []mutation.Catcher{{Test: "TestStopAmidARead", Runs: 1}}},
 		{Name: "replies-without-number", About: "a client may be owed replies without number, if they have few bytes",
