@@ -13,8 +13,8 @@ type Account interface {
 	// Begin is called before the answer to a query is made. It may wait for room; if it returns an error, that is the
 	// answer. ask answers small queries about the same state.
 	Begin(ctx context.Context, q turn.Query, ask func(turn.Query) (turn.Result, error)) error
-	// Made is called with the answer if there was no error.
-	Made(r *turn.Result)
+	// Made is told how many bytes the answer has, see Size, if there was no error.
+	Made(n int64)
 	// Kept is told of n bytes that the caller keeps of answers.
 	Kept(n int)
 }
@@ -41,7 +41,7 @@ func Make(ctx context.Context, q turn.Query, ask func(turn.Query) (turn.Result, 
 	}
 	r, err := ask(q)
 	if err == nil {
-		a.Made(&r)
+		a.Made(Size(&r))
 	}
 	return r, err
 }

@@ -82,7 +82,7 @@ func (s *share) Begin(ctx context.Context, q turn.Query, ask func(turn.Query) (t
 }
 
 // Made implements Account.
-func (s *share) Made(r *turn.Result) { s.keep(Size(r)) }
+func (s *share) Made(n int64) { s.keep(n) }
 
 // Kept implements Account: other nodes keep what they want of an answer by themselves.
 func (s *share) Kept(int) {}

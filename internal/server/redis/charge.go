@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/turnlog/turnlog/internal/answers"
 	"github.com/turnlog/turnlog/internal/server/memory"
@@ -17,20 +16,17 @@ import (
 // The charges of a connection take memory in the order of its requests. Otherwise, later replies could hold what an
 // earlier one waits for, which has to be written before them.
 type charge struct {
-	budget *memory.Budget
+	srv    *Server
 	who    string
-	limits turn.Limits
-	wait   time.Duration
-	before <-chan struct{} // closed when the charge before it has what it needs; nil: there is none
-
-	passed chan struct{} // closed when this one has
 	asks   asks
+	before <-chan struct{} // closed when the charge before it has what it needs; nil: it has
 
-	mu    sync.Mutex
-	gone  bool  // passed is closed
-	taken int64 // of the budget
-	made  int64 // bytes of the answers that count
-	kept  int64 // bytes that are kept beside
+	mu     sync.Mutex
+	gone   bool          // it has what it needs
+	passed chan struct{} // closed then; nil: the charge behind it has not asked
+	taken  int64         // of the budget
+	made   int64         // bytes of the answers that count
+	kept   int64         // bytes that are kept beside
 }
 
 // asks says what a request asks.
@@ -44,9 +40,8 @@ const (
 
 // charge returns the charge of the next request of the connection.
 func (c *conn) charge(asks asks) *charge {
-	h := &charge{budget: c.srv.replying, who: c.payer(), asks: asks,
-		limits: c.srv.engine.Limits(), wait: c.srv.cfg.ReplyWait, before: c.charged, passed: make(chan struct{})}
-	c.charged = h.passed
+	h := &charge{srv: c.srv, who: c.payer(), asks: asks, before: c.charged.behind()}
+	c.charged = h
 	return h
 }
 
@@ -62,14 +57,27 @@ func (c *conn) payer() string {
 	return c.paying.who
 }
 
+// behind returns what is closed when the charge behind it may take what it needs; nil: it may.
+func (h *charge) behind() <-chan struct{} {
+	if h == nil {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.passed == nil && !h.gone {
+		h.passed = make(chan struct{})
+	}
+	return h.passed
+}
+
 // pass lets the charge behind it take what it needs.
 func (h *charge) pass() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.gone {
-		h.gone = true
+	if !h.gone && h.passed != nil {
 		close(h.passed)
 	}
+	h.gone = true
 }
 
 // in returns a context in which answers are charged to it.
@@ -84,7 +92,7 @@ func (h *charge) Begin(ctx context.Context, q turn.Query, ask func(turn.Query) (
 	if h.asks == asksOneByOne {
 		h.forget()
 	}
-	most := answers.Most(q, h.limits)
+	most := answers.Most(q, h.srv.engine.Limits())
 	err := h.take(ctx, most, func() int64 { return answers.Foreseen(q, most, ask) })
 	if h.asks == asksOnce {
 		h.pass()
@@ -112,14 +120,14 @@ func (h *charge) take(ctx context.Context, n int64, less func() int64) error {
 		return nil
 	}
 	need := h.missing(n)
-	if need <= 0 || h.budget.Take(h.who, need) {
+	if need <= 0 || h.srv.replying.Take(h.who, need) {
 		h.add(max(need, 0))
 		return nil
 	}
 	if n = less(); n <= answers.Small {
 		return nil
 	}
-	if need = h.missing(n); need > 0 && !h.budget.TakeWithin(ctx, h.wait, h.who, need) {
+	if need = h.missing(n); need > 0 && !h.srv.replying.TakeWithin(ctx, h.srv.cfg.ReplyWait, h.who, need) {
 		return turn.Errorf(turn.Overloaded, "replies that clients have not read yet take up the memory for replies; "+
 			"read them, ask for less, or try again")
 	}
@@ -131,7 +139,7 @@ func (h *charge) take(ctx context.Context, n int64, less func() int64) error {
 func (h *charge) missing(n int64) int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return min(h.made+h.kept+n, h.budget.Each()) - h.taken
+	return min(h.made+h.kept+n, h.srv.replying.Each()) - h.taken
 }
 
 func (h *charge) add(n int64) {
@@ -141,10 +149,10 @@ func (h *charge) add(n int64) {
 }
 
 // Made implements answers.Account.
-func (h *charge) Made(r *turn.Result) {
+func (h *charge) Made(n int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.made += answers.Size(r)
+	h.made += n
 	h.settleLocked()
 }
 
@@ -172,18 +180,21 @@ func (h *charge) forget() {
 
 // settleLocked takes as much as the answers have, or gives back what is more.
 func (h *charge) settleLocked() {
-	want := min(h.made+h.kept, h.budget.Each())
+	want := min(h.made+h.kept, h.srv.replying.Each())
 	if want <= answers.Small {
 		want = 0
 	}
 	if want != h.taken {
-		h.budget.Force(h.who, want-h.taken)
+		h.srv.replying.Force(h.who, want-h.taken)
 		h.taken = want
 	}
 }
 
 // release gives everything back: the reply is written.
 func (h *charge) release() {
+	if h == nil {
+		return
+	}
 	h.mu.Lock()
 	h.made, h.kept = 0, 0
 	h.settleLocked()
@@ -253,23 +264,8 @@ func (h *charge) settled(r *turn.Result, err error) {
 		return
 	}
 	if h.forget(); err == nil {
-		h.Made(r)
+		h.Made(answers.Size(r))
 	}
-}
-
-// charged has started release a charge when the reply is written.
-func (s started) charged(h *charge) started {
-	if h == nil {
-		return s
-	}
-	written := s.written
-	s.written = func() {
-		if written != nil {
-			written()
-		}
-		h.release()
-	}
-	return s
 }
 
 // inCharge is a task whose answers are charged.

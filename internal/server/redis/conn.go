@@ -42,9 +42,9 @@ type conn struct {
 	pacing   inflight.Pacing
 	pipeline inflight.Pipeline
 	block    *blocked.Request
-	charged  <-chan struct{} // closed when the last charge has what it needs; nil: there was none
-	blocking *charge         // of the request that blocks, or did
-	paying   payer           // for the replies
+	charged  *charge // the last one; nil: there was none
+	blocking *charge // of the request that blocks, or did
+	paying   payer   // for the replies
 }
 
 func (c *conn) key(name []byte) turn.Key {

@@ -58,9 +58,8 @@ func (c *conn) put(call call, s started, bytes int) {
 		return
 	}
 	c.replies.Put(replies.Owed{Bytes: bytes, Ready: s.ready, Write: func(w *resp.Writer) {
-		if s.written != nil {
-			defer s.written()
-		}
+		defer s.held.release()
+		defer c.order.Release(s.weight)
 		r, err := s.outcome()
 		call.answer(w, r, err)
 	}})

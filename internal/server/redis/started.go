@@ -22,7 +22,8 @@ const (
 type started struct {
 	ready   <-chan struct{}               // closed when outcome will not wait; nil: it never does
 	outcome func() (command.Reply, error) // waits for the engine's answer
-	written func()                        // to be called when the reply is written; may be nil
+	held    *charge                       // until the reply is written; nil: nothing
+	weight  int                           // among the reads that the connection has in flight, until then
 	gate    bool                          // the reply is the next gate among the pushes
 }
 
@@ -34,6 +35,12 @@ func known(r command.Reply, err error) started {
 	return started{outcome: func() (command.Reply, error) { return r, err }}
 }
 
+// holding returns s with what it holds until the reply is written.
+func (s started) holding(h *charge) started {
+	s.held = h
+	return s
+}
+
 // write performs a write inline, or hands it over, in order and without waiting for earlier ones.
 func (c *conn) write(a *command.Write) started {
 	if c.inlines(a.Keys) {
@@ -42,7 +49,7 @@ func (c *conn) write(a *command.Write) started {
 	c.awaitBarrier()
 	held, err := c.reserve(a.Op)
 	if err != nil {
-		return known(nil, err).charged(held)
+		return known(nil, err).holding(held)
 	}
 	for _, k := range a.Keys {
 		c.await(c.order.BeforeWrite(k))
@@ -57,7 +64,7 @@ func (c *conn) write(a *command.Write) started {
 		c.order.Doubts.Note(p) // before the client hears of it
 		held.settled(&r, err)
 		return func(w *resp.Writer) { a.Done(w, r) }, err
-	}}.charged(held)
+	}, held: held}
 }
 
 // inlines reports whether what concerns these keys is to be performed inline: nothing else
@@ -105,7 +112,7 @@ func (c *conn) work(a *command.Work) started {
 func (c *conn) writeNow(a *command.Write) started {
 	held, err := c.reserve(a.Op)
 	if err != nil {
-		return known(nil, err).charged(held)
+		return known(nil, err).holding(held)
 	}
 	p := c.srv.engine.Submit(c.asking, a.Op)
 	r, err := p.Wait()
@@ -113,7 +120,7 @@ func (c *conn) writeNow(a *command.Write) started {
 	c.order.Doubts.Note(p)
 	held.settled(&r, err)
 	c.pacing.Served()
-	return known(func(w *resp.Writer) { a.Done(w, r) }, err).charged(held)
+	return known(func(w *resp.Writer) { a.Done(w, r) }, err).holding(held)
 }
 
 func (c *conn) readNow(a *command.Read) started {
@@ -123,14 +130,14 @@ func (c *conn) readNow(a *command.Read) started {
 	}
 	r, _, err := c.srv.backend.Ask(ctx, a)
 	c.pacing.Served()
-	return known(r, err).charged(held)
+	return known(r, err).holding(held)
 }
 
 func (c *conn) workNow(a *command.Work) started {
 	held := c.charge(asksOneByOne)
 	r, err := a.Run(held.in(c.asking))
 	c.pacing.Served()
-	return known(r, err).charged(held)
+	return known(r, err).holding(held)
 }
 
 // holds returns what the answers of a read are charged to; nil: they are small.
@@ -218,8 +225,7 @@ func (c *conn) launch(t launched) started {
 		<-read.Done
 		return r, err
 	}
-	return started{ready: read.Done, outcome: outcome,
-		written: func() { c.order.Release(weight) }}.charged(t.held)
+	return started{ready: read.Done, outcome: outcome, held: t.held, weight: weight}
 }
 
 // await waits for something in flight. Replies that were written directly must

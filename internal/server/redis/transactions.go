@@ -58,7 +58,7 @@ func (c *conn) executePublishing(b *transaction.Batch) command.Action {
 			result, err = p.Wait()
 			c.order.NoteIndex(result.Index)
 			c.order.Doubts.Note(p)
-			if answers.Of(ctx).Made(&result); held != nil {
+			if answers.Of(ctx).Made(answers.Size(&result)); held != nil {
 				held.release()
 			}
 			if err != nil || result.Aborted {
