@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/hangup"
+	"github.com/turnlog/turnlog/internal/ports"
 )
 
 // node is a running Network. Change its Config in the options of start.
@@ -190,30 +191,30 @@ func TestHandlerErrorReachesTheAsker(t *testing.T) {
 }
 
 func TestGivingUpCancelsTheHandler(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
 	cancelled := make(chan struct{})
 	a := start(t, "a")
 	b := start(t, "b", func(c *Config) {
 		c.Serve = func(ctx context.Context, _ Request) ([]byte, error) {
+			cancel() // the caller gives up
 			<-ctx.Done()
 			close(cancelled)
 			return nil, ctx.Err()
 		}
 	})
 	join(t, a, b, "b")
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if _, err := a.Call(ctx, "b", 1, nil); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := a.Call(ctx, "b", 1, nil); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
 	}
 	<-cancelled
 }
 
 func TestReconnect(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	addr := ports.For(t, 1)[0] // no other gets it while no node listens
+	ln, err := net.Listen("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := ln.Addr().String()
 	serve := func(ln net.Listener) (stop func()) {
 		b := New(Config{Listener: ln, Self: func() Facts { return Facts{NodeID: "b"} },
 			Serve: func(ctx context.Context, r Request) ([]byte, error) {
@@ -273,10 +274,14 @@ func TestSilentPeerIsCutOff(t *testing.T) {
 	b := start(t, "b", func(c *Config) {
 		c.Serve = func(ctx context.Context, _ Request) ([]byte, error) { <-ctx.Done(); return nil, nil }
 	})
-	join(t, a, b, "b")
-	ice.Store(true)
-	if _, err := a.Call(t.Context(), "b", 1, nil); !errors.Is(err, ErrLost) {
-		t.Fatalf("got %v", err)
+	for err := error(ErrNotSent); !errors.Is(err, ErrLost); { // on a busy machine the time passes before the call, too
+		if !errors.Is(err, ErrNotSent) {
+			t.Fatalf("got %v", err)
+		}
+		ice.Store(false)
+		join(t, a, b, "b")
+		ice.Store(true)
+		_, err = a.Call(t.Context(), "b", 1, nil)
 	}
 }
 
