@@ -18,6 +18,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/turnlog/turnlog/internal/faultproxy"
+	"github.com/turnlog/turnlog/internal/ports"
 )
 
 // startRedis starts a redis-server until the test ends.
@@ -31,12 +32,7 @@ func startRedis(t *testing.T) (addr string) {
 		}
 		t.Skip("redis-server is not installed: run test/scripts/install-test-deps.sh")
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr = l.Addr().String()
-	l.Close()
+	addr = ports.For(t, 1)[0]
 	_, port, _ := net.SplitHostPort(addr)
 	cmd := exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir",
 		t.TempDir())
