@@ -36,7 +36,7 @@ func TestMemoryContract(t *testing.T) {
 // memoryDirs returns the directories of a process's nodes in memory.
 func memoryDirs(t *testing.T, pid int) (dirs []string) {
 	t.Helper()
-	for _, parent := range []string{"/dev/shm", os.TempDir()} {
+	for _, parent := range slices.Compact([]string{"/dev/shm", filepath.Clean(os.TempDir())}) {
 		found, err := filepath.Glob(filepath.Join(parent, fmt.Sprintf("turnlog-memory-%d-*", pid)))
 		if err != nil {
 			t.Fatal(err)
