@@ -33,9 +33,9 @@ func beyondOld() []string {
 }
 
 // newerWorkloads are workloads that the older version does not support: the calls of pipelines could
-// change order, and the others need level 2.
+// change order, and the others need level 2 or 3.
 func newerWorkloads() []string {
-	return []string{"pipeline", "whole", "renames", "edits", "labels", "ranges"}
+	return []string{"pipeline", "whole", "moves", "renames", "edits", "labels", "ranges"}
 }
 
 // mixed returns the scenario with nodes of two versions, if there can be one: there

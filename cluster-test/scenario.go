@@ -59,7 +59,7 @@ type Scenario struct {
 var smallLog = []string{"--log-compact-bytes", "1MiB", "--log-tail-bytes", "256KiB"}
 
 var everything = []string{"append", "pipeline", "cas", "turns", "tail", "mixed", "tail-trim", "queue", "values",
-	"forks", "renames", "edits", "labels", "ttl", "namespaces", "tx", "whole", "stale", "ranges"}
+	"forks", "renames", "edits", "labels", "ttl", "namespaces", "tx", "whole", "moves", "stale", "ranges"}
 
 // scenarios returns the table of all scenarios.
 func scenarios() []Scenario {
@@ -107,8 +107,14 @@ func scenarios() []Scenario {
 		{Name: "restarts", About: "an operator restarts nodes", Workloads: everything,
 			Nemesis: []string{"rolling-restart", "stop-leader", "transfer", "snapshot"},
 			Must:    []string{"leader changes"}},
+		{Name: "transactions", About: "transactions over several keys, of all kinds, while nodes die, freeze, are " +
+			"cut off and catch up by snapshot",
+			Workloads: []string{"moves", "whole", "tx"}, Rate: 900, Flags: smallLog,
+			Must: []string{"leader changes", "unknown", "conflicts"},
+			Nemesis: []string{"kill-leader", "kill-follower", "kill-all", "pause-leader", "partition-leader",
+				"lost-replies", "late-requests", "transfer", "long-absence"}},
 		{Name: "lost-replies", About: "answers get lost and clients try again",
-			Workloads: []string{"append", "cas", "turns", "mixed"},
+			Workloads: []string{"append", "cas", "turns", "mixed", "moves"},
 			Nemesis:   []string{"lost-replies", "late-requests", "kill-leader"},
 			Must:      []string{"duplicates", "unknown", "conflicts"}},
 		{Name: "scarce", About: "nodes get too little of the processor, of descriptors, of memory",
@@ -121,7 +127,7 @@ func scenarios() []Scenario {
 			Nemesis:   []string{"replaced", "leader-removed", "grown", "demoted", "transfer", "kill-leader"}, Spares: 2,
 			Flags: smallLog, Must: []string{"leader changes"}},
 		{Name: "snapshots", About: "nodes that were away for long catch up by snapshot",
-			Workloads: []string{"append", "turns", "large", "mixed", "ttl"},
+			Workloads: []string{"append", "turns", "large", "mixed", "moves", "ttl"},
 			Nemesis:   []string{"long-absence", "kill-leader", "lost-replies"}, Flags: smallLog,
 			Must: []string{"snapshot installs", "duplicates"}},
 		{Name: "disks", About: "disks lose power, fail, fill up and get slow", Workloads: everything, Disks: true,

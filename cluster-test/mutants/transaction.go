@@ -1,6 +1,10 @@
 package mutants
 
-import "github.com/turnlog/turnlog/cluster-test/mutation"
+import (
+	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/mutation"
+)
 
 // transactionMutants break what a transaction that takes place as a whole promises.
 func transactionMutants() []mutation.Mutant {
@@ -51,13 +55,17 @@ func transactionMutants() []mutation.Mutant {
 				Old: "known, err := s.answered(o, r); known || err != nil",
 				New: "_, err := s.answered(o, new(turn.Result)); err != nil"}},
 			Catchers: []mutation.Catcher{{Test: "TestTransactionSentAgain", Runs: 1},
-				{Test: "TestAgainstModel", Runs: 1}}},
+				{Test: "TestAgainstModel", Runs: 1},
+				{Scenario: "calm", Time: 4 * time.Second, Workloads: "moves", Shows: []string{"doubled item"},
+					Runs: 2}}},
 		{Name: "failed-condition-applies",
 			About: "a transaction takes place although a condition, not the first, does not hold",
 			Edits: []mutation.Edit{{Old: "for i := range o.Conditions {\n\t\tif err := s.holds(",
 				New: "for i := range min(1, len(o.Conditions)) {\n\t\tif err := s.holds("}},
 			Catchers: []mutation.Catcher{{Test: "TestConditionThatDoesNotHold", Runs: 1},
-				{Test: "TestAgainstModel", Runs: 1}}},
+				{Test: "TestAgainstModel", Runs: 1},
+				{Scenario: "calm", Time: 6 * time.Second, Workloads: "moves",
+					Shows: []string{"lost item", "doubled item", "not linearizable"}, Runs: 3}}},
 		{Name: "transaction-ids-of-all-namespaces",
 			About: "a transaction is known by the id of one of another namespace",
 			Edits: []mutation.Edit{{In: "recordByID", Old: "Namespace: o.Namespace()",
@@ -118,6 +126,26 @@ func transactionMutants() []mutation.Mutant {
 			Edits: []mutation.Edit{{In: "(*Operations).ReadyPop", Old: "err = s.Allowance.Spend(copies + others)",
 				New: "_ = others"}},
 			Catchers: []mutation.Catcher{{Test: "TestStepsOnMessagesWithoutAllowance", Runs: 1}}},
+		{Name: "planned-pop-from-the-newest",
+			About: "a pop in a transaction takes out other messages than were asked for",
+			Edits: []mutation.Edit{{In: "(*Operations).ReadyPop", Old: "return s.popFrom(key, h, o, r, true)",
+				New: "return s.popFrom(key, h, &turn.Pop{Key: o.Key, Count: o.Count, From: turn.Newest}, r, true)"}},
+			Catchers: []mutation.Catcher{{Test: "TestAgainstModel", Runs: 1},
+				{Scenario: "calm", Time: 4 * time.Second, Workloads: "moves",
+					Shows: []string{"lost item", "doubled item"}, Runs: 1}}},
+		{Name: "planned-removal-forgotten",
+			About: "a removal in a transaction leaves the message where it is",
+			Edits: []mutation.Edit{{In: "(*Operations).ReadyRemove", Old: "case !ok:", New: "case !ok || true:"}},
+			Catchers: []mutation.Catcher{{Test: "TestAgainstModel", Runs: 1},
+				{Scenario: "calm", Time: 4 * time.Second, Workloads: "moves",
+					Shows: []string{"doubled item"}, Runs: 1}}},
+		{Name: "planned-edit-forgotten",
+			About: "an edit in a transaction is answered and not made",
+			Edits: []mutation.Edit{{In: "(*Operations).ReadyEdit", Old: "s.edit(key, h, &rec, o.Data, r)",
+				New: "s.edit(key, h, &rec, rec.Data, r)"}},
+			Catchers: []mutation.Catcher{{Test: "TestAgainstModel", Runs: 1},
+				{Scenario: "calm", Time: 4 * time.Second, Workloads: "moves",
+					Shows: []string{"lost edit"}, Runs: 1}}},
 		{Name: "known-messages-replaced",
 			About: "a step of a transaction that replaces messages is answered as one that came before",
 			Edits: []mutation.Edit{{In: "(*plan).replace", Old: "if err := p.newTo(x, o.Key, o.Messages); err != nil {",

@@ -26,6 +26,9 @@ const (
 	TX     = "tx"     // Redis transactions: MULTI … EXEC
 	WHOLE  = "whole"  // turnlog transactions: turn.Tx
 	VALUES = "values" // any Redis command on one key
+	MOVES  = "moves"  // turnlog transactions over three sessions, by the Go client
+
+	MOVESHTTP = "moves-http" // the same over HTTP
 )
 
 // answered is an error that a node answered.

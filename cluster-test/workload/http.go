@@ -194,8 +194,13 @@ func (a *httpAnswer) result(c *history.Call) history.Result {
 	return r
 }
 
-// send makes the request and returns the body of a good answer.
+// send makes the request about a session and returns the body of a good answer.
 func (d *httpAPI) send(ctx context.Context, key turn.Key, r *request) (io.ReadCloser, error) {
+	return d.sendTo(ctx, key.Namespace, "/sessions/"+url.PathEscape(key.Name)+r.path, r)
+}
+
+// sendTo makes the request to a path below the namespace.
+func (d *httpAPI) sendTo(ctx context.Context, namespace, path string, r *request) (io.ReadCloser, error) {
 	var body io.Reader
 	if r.body != nil {
 		text, err := json.Marshal(r.body)
@@ -204,8 +209,7 @@ func (d *httpAPI) send(ctx context.Context, key turn.Key, r *request) (io.ReadCl
 		}
 		body = bytes.NewReader(text)
 	}
-	target := fmt.Sprintf("%s/v1/ns/%s/sessions/%s%s", d.base, url.PathEscape(key.Namespace),
-		url.PathEscape(key.Name), r.path)
+	target := fmt.Sprintf("%s/v1/ns/%s%s", d.base, url.PathEscape(namespace), path)
 	if len(r.query) > 0 {
 		target += "?" + r.query.Encode()
 	}

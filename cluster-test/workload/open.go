@@ -29,6 +29,11 @@ func open(api string, c *cluster.Cluster, n *cluster.Node, user string) API {
 	case WHOLE:
 		return &wholeAPI{reads: respAPI{addr: n.RESP.Addr(), entry: entry},
 			native: nativeAPI{addrs: []string{n.RESP.Addr()}, entry: entry, retryFor: -1}}
+	case MOVES:
+		return &movesAPI{reads: respAPI{addr: n.RESP.Addr(), entry: entry},
+			native: &nativeAPI{addrs: []string{n.RESP.Addr()}, entry: entry, retryFor: -1}}
+	case MOVESHTTP:
+		return &movesAPI{reads: respAPI{addr: n.RESP.Addr(), entry: entry}, http: newHTTPAPI(n.HTTP.Addr(), entry)}
 	case TX:
 		return &txAPI{respAPI{addr: n.RESP.Addr(), entry: entry}}
 	}

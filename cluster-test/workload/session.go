@@ -25,6 +25,7 @@ type Session struct {
 	unknown        int // calls without an answer
 	times          [keptTimes]int64
 	call           string // token of a tool call without a result
+	places         []history.Place
 }
 
 // Name is how histories call the session.
@@ -52,6 +53,20 @@ func (s *Session) answered(c *history.Call, r *history.Result) {
 	}
 	s.last = max(s.last, r.Last)
 	s.noteTimes(r.Messages)
+	if len(r.Places) > 0 {
+		s.places = r.Places
+	}
+}
+
+// seen returns what the keys of the session held recently, if that is known, and forgets it unless told to keep it.
+func (s *Session) seen(keep bool) []history.Place {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	places := s.places
+	if !keep {
+		s.places = nil
+	}
+	return places
 }
 
 // called counts a call that was not promised when the session was picked.

@@ -89,6 +89,11 @@ func special() []*Workload {
 			About: "transactions over two sessions and a hash that must agree, sent again by their ids, some on " +
 				"condition of all three",
 			APIs: []string{WHOLE}, Sessions: 2, Calls: 200, Next: wholeTransaction},
+		{Name: "moves",
+			About: "items that transactions put, move between three sessions by all steps there are, and rewrite, " +
+				"sent again by their ids, also long after",
+			APIs: []string{MOVES, MOVESHTTP}, Sessions: 3, Calls: 50, Unknowns: 3, Next: moving,
+			Values: []string{"moved"}},
 	}
 }
 

@@ -17,6 +17,9 @@ func (d *valueAPI) Do(ctx context.Context, key turn.Key, c *history.Call) (histo
 	if len(c.Command) == 0 {
 		return history.Result{}, unsupported(VALUES, c)
 	}
+	if c.Command[0] == value.Snapshot {
+		return d.snapshot(ctx, key)
+	}
 	v, err := d.roundTrip(ctx, key.Namespace, c.Func.Writes(), value.Words(c.Command, key.Name))
 	if err != nil {
 		return history.Result{}, err

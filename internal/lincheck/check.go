@@ -8,7 +8,8 @@
 //     by search, in which it may expire at any moment that the clock allows (expiry.go);
 //   - a session that was also popped, trimmed, cleared or deleted is judged by
 //     search for a legal order of its operations (search.go), and is kept small;
-//   - so is a key of Redis, of whatever type (values.go);
+//   - so is a key of Redis, of whatever type (values.go), and so are sessions among which transactions move
+//     messages (moves.go);
 //   - a channel of Redis is judged by what each subscriber received (publish.go).
 //
 // What cannot be decided is not passed: it is reported as undecided.

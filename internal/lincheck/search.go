@@ -28,19 +28,20 @@ func (s *session) searchWith(model porcupine.Model, timeout time.Duration) {
 
 // searchable selects the operations that say something about linearizability.
 //
-// Attempts at one append under ids whose outcome is unknown count as one, that
+// Attempts at one append under ids, or one transaction, whose outcome is unknown count as one, that
 // may take place at any time from the first of them on: the ids let one take place only,
 // and each more would double what has to be searched.
 func searchable(ops []*history.Operation) []porcupine.Operation {
 	var out []porcupine.Operation
-	open := map[string]*history.Call{} // by the first value
+	open := map[string]*history.Call{} // by the first value, or the words
 	for _, op := range ops {
 		c := &op.Call
-		if op.Outcome == history.Info && c.Func == history.Append && c.IDs {
-			if before := open[c.Values[0]]; before != nil && sameAttempt(before, c) {
+		if op.Outcome == history.Info && c.IDs && (c.Func == history.Append || c.Func == history.Do) {
+			under := fmt.Sprint(append(c.Values[:min(1, len(c.Values))], c.Command...))
+			if before := open[under]; before != nil && sameAttempt(before, c) {
 				continue
 			}
-			open[c.Values[0]] = c
+			open[under] = c
 		}
 		switch {
 		case c.Stale, c.Func == history.Tail:

@@ -20,7 +20,9 @@ func (s *session) checkValue(timeout time.Duration) {
 		s.undecided("no final read", "the key was not read after the faults")
 		return
 	}
-	s.searchWith(valueModel(s.ops), timeout)
+	if s.checkMoves(); len(s.out.Violations) == 0 {
+		s.searchWith(valueModel(s.ops), timeout)
+	}
 }
 
 // held is what there is and what makes it equal to another.
@@ -40,8 +42,16 @@ func valueModel(ops []*history.Operation) porcupine.Model {
 			op := in.(*history.Operation)
 			before := st.(held)
 			next, answer := before.Do(op.Call.Command)
-			if op.Outcome == history.OK && answer != op.Result.Answer {
+			switch {
+			case op.Outcome == history.Fail:
+				return answer == "!"+op.Error.Code, before
+			case op.Outcome == history.OK && answer != answered(op):
 				return false, before
+			}
+			if learns, ok := next.(value.Moved); ok && len(op.Result.Places) > 0 {
+				if next, ok = learns.Learn(op.Result.Places); !ok {
+					return false, before
+				}
 			}
 			return true, held{next, next.String()}
 		},
@@ -49,8 +59,16 @@ func valueModel(ops []*history.Operation) porcupine.Model {
 		Hash:  func(st any) uint64 { return maphash.String(seed, st.(held).key) },
 		DescribeOperation: func(in, _ any) string {
 			op := in.(*history.Operation)
-			return fmt.Sprintf("%q → %s", op.Call.Command, op.Result.Answer)
+			return fmt.Sprintf("%q → %s", op.Call.Command, answered(op))
 		},
 		DescribeState: func(st any) string { return st.(held).key },
 	}
+}
+
+// answered is the answer to a command in the words of the model.
+func answered(op *history.Operation) string {
+	if len(op.Result.Places) > 0 {
+		return value.Shown(op.Result.Places)
+	}
+	return op.Result.Answer
 }

@@ -156,6 +156,15 @@ type Result struct {
 	Messages []Message `json:"messages,omitempty"`
 	// Answer is that of a Do or Ask, as package value writes it.
 	Answer string `json:"answer,omitempty"`
+	// Places are what several keys held at one moment.
+	Places []Place `json:"places,omitempty"`
+}
+
+// Place is what the session under a key held. The zero Place is that of a key without one.
+type Place struct {
+	Revision uint64    `json:"revision,omitempty"`
+	Last     uint64    `json:"last,omitempty"`
+	Messages []Message `json:"messages,omitempty"`
 }
 
 // Error is why a call failed.

@@ -16,6 +16,8 @@ type State interface {
 // New returns what there is before the first command, which is one of these.
 func New(command []string) State {
 	switch {
+	case command[0] == Tx, command[0] == Snapshot:
+		return Moved{}
 	case !strings.HasPrefix(command[0], "TURN."):
 		return Value{}
 	case command[1] == editedKey:
@@ -41,6 +43,7 @@ func Whole(kind string) [][]string {
 			{"TURN.LIST", "PREFIX", "@", "LABEL", "l", "a"},
 			{"TURN.LIST", "PREFIX", "@", "LABEL", "l", "b"}},
 		"edited": {{"TURN.READ", editedKey}, {"TURN.INFO", editedKey}},
+		"moved":  {{Snapshot}},
 	}[kind]
 }
 

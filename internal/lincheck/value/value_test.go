@@ -32,6 +32,13 @@ func TestLikeRedis(t *testing.T) {
 			TURN.READ @e → {count 1 last_seq 2 messages [[2 "z"]]}; TURN.INFO @e → {count 1 expires_at false last_seq 2 metadata {}};
 			TURN.APPEND @e MSG c c → {count 2 duplicate 0 first_seq 3 last_seq 3}; TURN.RETAIN @e MESSAGES 1 → {count 1 removed 1}; TURN.APPEND @e MSG d d → {count 1 duplicate 0 first_seq 4 last_seq 4};
 			TURN.APPEND @e MSG c c → {count 1 duplicate 1 first_seq 3 last_seq 3}; TURN.READ @e → {count 1 last_seq 4 messages [[4 "d"]]}; TURN.RETAIN @e ALL → {count 1 removed 0}; TURN.APPEND @e MSG f f → {count 2 duplicate 0 first_seq 5 last_seq 5}`,
+		"moved": `TURN.TX ID a STEP TURN.APPEND @0 x y → {duplicate 0 steps [{count 2 first_seq 1 last_seq 2}]}; SNAPSHOT → [{last_seq 2 messages [[1 "x"] [2 "y"]]} {last_seq 0 messages []} {last_seq 0 messages []}];
+			TURN.TX ID b IF @0 SEQ 2 IF @1 ABSENT IF @1 REVISION 0 STEP TURN.EDIT @0 2 y#1 STEP TURN.REMOVE @0 1 STEP TURN.APPEND @1 x → {duplicate 0 steps [{count 2} {count 1 removed 1} {count 1 first_seq 1 last_seq 1}]};
+			TURN.TX ID c IF @0 EXISTS IF @1 ABSENT STEP TURN.APPEND @0 z → !CONFLICT; TURN.TX ID c IF @0 REVISION 1 STEP TURN.APPEND @0 z → !CONFLICT; TURN.TX ID a STEP TURN.APPEND @0 x y → {duplicate 1 steps [{count 2 first_seq 1 last_seq 2}]};
+			TURN.TX ID d STEP TURN.POP @0 3 NEWEST STEP TURN.APPEND @1 y#1 v → {duplicate 0 steps [{count 0 messages [[2 "y#1"]]} {count 3 first_seq 2 last_seq 3}]}; TURN.TX ID e STEP TURN.RENAME @0 @1 → !EXISTS; TURN.TX ID e STEP TURN.EDIT @1 9 q → !NOT_FOUND;
+			TURN.TX ID e STEP TURN.POP @1 1 HEAD STEP TURN.REPLACE @1 3 v#1 w → {duplicate 0 steps [{count 2 messages [[1 "x"]]} {count 3 first_seq 4 last_seq 5 removed 1}]}; TURN.TX ID f STEP TURN.RETAIN @1 2 STEP TURN.RETAIN @1 0 → {duplicate 0 steps [{count 2 removed 1} {count 2 removed 0}]};
+			TURN.TX ID g STEP TURN.RENAME @1 @0 REPLACE STEP TURN.APPEND @2 x → {duplicate 0 steps [{count 2} {count 1 first_seq 1 last_seq 1}]}; TURN.TX ID h STEP TURN.DELETE @2 → {duplicate 0 steps [{removed 1}]};
+			SNAPSHOT → [{last_seq 5 messages [[4 "v#1"] [5 "w"]]} {last_seq 0 messages []} {last_seq 0 messages []}]`,
 		"retained": `TURN.RETAIN @e ALL → {count 0 removed 0}; TURN.INFO @e → nil; TURN.RETAIN @e MESSAGES 2 → {count 0 removed 0}; TURN.INFO @e → {count 0 expires_at false last_seq 0 metadata {}}`,
 		"string":   `SET 1 NX → OK; SET 2 NX → nil; SET 3 XX → OK; SET 4 GET → "3"; INCRBY -5 → -1; SETNX 9 → 0; GETDEL → "-1"; SET 1 XX → nil; SETNX 9 → 1; GET → "9"`,
 	} {
