@@ -51,7 +51,7 @@ func TestReboundPageGetsNothing(t *testing.T) {
 		{"POST", "/v1/cluster/nodes", `{"id":"n9","raft_addr":"127.0.0.1:1"}`}, {"DELETE", "/v1/sessions/alice", ""},
 	} {
 		if status, answer := asPage(t, n, evil, r[0], r[1], r[2]); status != http.StatusForbidden ||
-			strings.Contains(answer, "password") {
+			strings.Contains(answer, "secret") {
 			t.Errorf("%s %s: %d %s", r[0], r[1], status, answer)
 		}
 	}

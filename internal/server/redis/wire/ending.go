@@ -1,8 +1,9 @@
 package wire
 
 import (
-	"io"
+	"errors"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/turnlog/turnlog/internal/throttle"
@@ -60,21 +61,45 @@ func (w *Wire) CutOff() { socket(w.nc).Close() }
 // Abort notes that the input cannot be read on: the client is to have the last reply nevertheless.
 func (w *Wire) Abort() { w.abort = true }
 
-// Close closes the socket when everything is written.
+// Close closes the socket when everything is written. When a socket is closed with unread input, or is sent more, the
+// kernel takes back the replies that the client has not received yet: so it is read on for a while.
 func (w *Wire) Close() {
-	if w.abort {
-		w.linger()
+	switch {
+	case w.abort:
+		w.linger(func() bool { return false })
+	case w.Stopping() && !w.wasCut.Load():
+		w.linger(w.received)
 	}
 	w.nc.Close()
 	w.kept.drop()
 }
 
-// linger lets the client read the last reply: closing a socket with unread input
-// would make the kernel take the reply back.
-func (w *Wire) linger() {
+const (
+	lingerTime  = time.Second
+	lingerPause = 50 * time.Millisecond // of a client, after which linger looks whether it may end
+)
+
+// linger ends the output, and discards input until the client closes, too, or pauses when enough says that it
+// suffices.
+func (w *Wire) linger(enough func() bool) {
 	if half, ok := w.nc.(interface{ CloseWrite() error }); !ok || half.CloseWrite() != nil {
 		return
 	}
-	w.nc.SetReadDeadline(time.Now().Add(time.Second))
-	io.CopyN(io.Discard, w.nc, 1<<20)
+	discarded := make([]byte, 8<<10)
+	for until := time.Now().Add(lingerTime); time.Now().Before(until); {
+		w.nc.SetReadDeadline(time.Now().Add(lingerPause))
+		_, err := w.nc.Read(discarded)
+		if err != nil && (!errors.Is(err, os.ErrDeadlineExceeded) || enough()) {
+			return
+		}
+	}
+}
+
+// received reports whether the client's system has received all replies, as far as can be told.
+func (w *Wire) received() (yes bool) {
+	yes = true
+	if w.raw != nil {
+		w.raw.Control(func(fd uintptr) { yes = !unanswered(fd) })
+	}
+	return yes
 }

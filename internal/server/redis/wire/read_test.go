@@ -258,3 +258,48 @@ func TestLastReplyIsRead(t *testing.T) {
 		t.Errorf("the client reads %q, %v", got, err)
 	}
 }
+
+// A client that goes on sending while the server stops reads its replies to the end: closing the socket with what came
+// after the last look would take back those that are still on their way.
+func TestRepliesAreReadThoughMoreComesAfterStop(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	client, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	client.(*net.TCPConn).SetReadBuffer(4096)
+	ours, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newRig().wire(t, ours)
+	send(t, client, "a request")
+	in, p := w.Input(func() {}), make([]byte, 64)
+	if _, err := in.Read(p); err != nil {
+		t.Fatal(err)
+	}
+	reply := make([]byte, 64<<10)
+	if n, err := w.Write(reply); n != len(reply) || err != nil {
+		t.Fatal(n, err)
+	}
+	w.Stop()
+	if n, err := in.Read(p); n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatal(n, err)
+	}
+	send(t, client, "the next request, which came too late to be read")
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		w.Close()
+	}()
+	got, err := io.ReadAll(client)
+	client.Close()
+	if <-closed; len(got) != len(reply) || err != nil {
+		t.Errorf("the client reads %d of %d bytes, %v", len(got), len(reply), err)
+	}
+}

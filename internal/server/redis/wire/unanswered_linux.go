@@ -11,3 +11,9 @@ import (
 func boundUnanswered(fd uintptr, timeout time.Duration) {
 	unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(timeout.Milliseconds()))
 }
+
+// unanswered reports whether data that was sent, or the end of it, is unacknowledged.
+func unanswered(fd uintptr) bool {
+	bytes, err := unix.IoctlGetInt(int(fd), unix.SIOCOUTQ)
+	return err == nil && bytes > 0
+}
