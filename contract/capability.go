@@ -19,6 +19,7 @@ const (
 	CanState      Capability = "state"          // Stater
 	CanAnnotate   Capability = "metadata"       // Annotator
 	CanTransact   Capability = "transactions"   // Transactor
+	CanStep       Capability = "steps"          // Stepper
 	CanEdit       Capability = "edits"          // Editor
 	CanLabel      Capability = "labels"         // Labeller
 	CanRetain     Capability = "retention"      // Retainer
@@ -53,6 +54,7 @@ var methods = map[Capability]func(s Store) bool{
 	CanState:      func(s Store) bool { _, ok := s.(Stater); return ok },
 	CanAnnotate:   func(s Store) bool { _, ok := s.(Annotator); return ok },
 	CanTransact:   func(s Store) bool { _, ok := s.(Transactor); return ok },
+	CanStep:       func(s Store) bool { _, ok := s.(Stepper); return ok },
 	CanEdit:       func(s Store) bool { _, ok := s.(Editor); return ok },
 	CanLabel:      func(s Store) bool { _, ok := s.(Labeller); return ok },
 	CanRetain:     func(s Store) bool { _, ok := s.(Retainer); return ok },

@@ -93,7 +93,7 @@ func Cases() []Case {
 		{Faults, faultCases},
 		{Restarts, restartCases},
 		{Retry, slices.Concat(retryCases, editingRetries, retentionRetries)},
-		{Conflict, slices.Concat(conflictCases, transactionCases)},
+		{Conflict, slices.Concat(conflictCases, transactionCases, stepCases)},
 	} {
 		for _, c := range group.cases {
 			c.Gate = group.gate

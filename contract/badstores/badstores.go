@@ -29,7 +29,7 @@ type Bad struct {
 func All() []Bad {
 	return slices.Concat(raceDefects, restartDefects, errorDefects, poolDefects, expiryDefects, damageDefects,
 		keyDefects, limitDefects, asyncDefects, processDefects, wholeDefects, editDefects, labelDefects,
-		retentionDefects)
+		retentionDefects, stepDefects)
 }
 
 // Target returns a new store with the defect.

@@ -21,7 +21,8 @@ type Server struct {
 	namespaces map[string]map[string]*session // by name, then by key
 	states     map[stateKey]map[string]string
 	done       map[stateKey]string // transactions, by their ids
-	changes    uint64              // of any session; versions are taken from it
+	stepped    map[stateKey]stepped
+	changes    uint64 // of any session; versions are taken from it
 	now        func() time.Time
 }
 
@@ -30,6 +31,8 @@ type Server struct {
 type session struct {
 	messages []contract.Message
 	ids      map[string]contract.Message // every id that was ever saved
+	saved    int                         // messages, ever
+	numbers  map[string]int              // of messages, by their ids
 	version  uint64
 	metadata map[string]string
 	deadline time.Time // zero: none
@@ -73,7 +76,7 @@ func (s *Server) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.namespaces = map[string]map[string]*session{}
-	s.states, s.done = map[stateKey]map[string]string{}, map[stateKey]string{}
+	s.states, s.done, s.stepped = map[stateKey]map[string]string{}, map[stateKey]string{}, map[stateKey]stepped{}
 }
 
 // Open returns a handle.
@@ -93,7 +96,7 @@ func (s *Server) sessionLocked(namespace, key string, create bool) *session {
 		ss = nil
 	}
 	if ss == nil && create {
-		ss = &session{ids: map[string]contract.Message{}}
+		ss = &session{ids: map[string]contract.Message{}, numbers: map[string]int{}}
 		keys[key] = ss
 	}
 	return ss
@@ -142,8 +145,8 @@ func checkTurn(key string, turn []contract.Message) error {
 func (s *Server) saveLocked(ss *session, turn []contract.Message) {
 	for _, m := range clone(turn) {
 		ss.messages = append(ss.messages, m)
-		if m.ID != "" {
-			ss.ids[m.ID] = m
+		if ss.saved++; m.ID != "" {
+			ss.ids[m.ID], ss.numbers[m.ID] = m, ss.saved
 		}
 	}
 	if ss.length > 0 {

@@ -73,15 +73,21 @@ func (s *httpStore) call(ctx context.Context, method, session, rest string, in, 
 		}
 		body = bytes.NewReader(text)
 	}
-	address := fmt.Sprintf("http://%s/v1/ns/%s/sessions", s.addr, s.namespace)
+	path := "/sessions"
 	if session != "" {
-		address += "/" + url.PathEscape(session)
+		path += "/" + url.PathEscape(session)
 	}
-	r, err := http.NewRequestWithContext(ctx, method, address+rest, body)
+	return s.send(ctx, method, path+rest, body, out)
+}
+
+// send makes a request to a path below the namespace. body and out may be nil.
+func (s *httpStore) send(ctx context.Context, method, path string, body io.Reader, out any) error {
+	r, err := http.NewRequestWithContext(ctx, method, fmt.Sprintf("http://%s/v1/ns/%s%s", s.addr, s.namespace, path),
+		body)
 	if err != nil {
 		return err
 	}
-	if in != nil {
+	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 		r.GetBody = nil // so that the transport never sends it again by itself
 	}

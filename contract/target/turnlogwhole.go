@@ -79,6 +79,56 @@ func (s *turnlogStore) Transact(ctx context.Context, id string, changes ...contr
 	return translate(err)
 }
 
+// TransactSteps implements contract.Stepper.
+func (s *turnlogStore) TransactSteps(
+	ctx context.Context, id string, conditions []contract.Condition, steps ...contract.Step,
+) (popped []contract.Message, err error) {
+	tx := s.c.Transaction().ID(id)
+	for _, c := range conditions {
+		if c.Version == "" {
+			tx.IfAbsent(c.Session)
+			continue
+		}
+		revision, err := strconv.ParseUint(c.Version, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		tx.IfRevision(c.Session, revision)
+	}
+	for _, st := range steps {
+		addStep(tx, st)
+	}
+	r, err := tx.Commit(ctx)
+	for _, st := range r.Steps {
+		popped = append(popped, messages(st.Result.Messages)...)
+	}
+	if turn.Is(err, turn.NotFound) || turn.Is(err, turn.Exists) {
+		return nil, fmt.Errorf("%w: %w", contract.ErrConflict, err)
+	}
+	return popped, translate(err)
+}
+
+func addStep(tx *client.Transaction, s contract.Step) {
+	switch s.Do {
+	case contract.StepSave:
+		tx.Append(s.Session, newMessages(s.Turn)...)
+	case contract.StepPop:
+		tx.Pop(s.Session, s.N, turn.Newest)
+	case contract.StepEdit:
+		tx.Edit(s.Session, turn.MessageRef{ID: s.Turn[0].ID}, s.Turn[0].Encode())
+	case contract.StepRemove:
+		tx.Remove(s.Session, turn.MessageRef{ID: s.ID})
+	case contract.StepReplace:
+		tx.Replace(s.Session, uint64(s.N), newMessages(s.Turn)...)
+	case contract.StepKeep:
+		tx.Retain(s.Session, turn.Retention{Messages: uint64(s.N)})
+	case contract.StepRename:
+		tx.Rename(s.Session, s.To, false)
+	case contract.StepDelete:
+		tx.Delete(s.Session)
+	}
+}
+
 func addChange(tx *client.Transaction, c contract.Change) error {
 	if c.Version != "" {
 		revision, err := strconv.ParseUint(c.Version, 10, 64)
