@@ -68,7 +68,7 @@ func TestSecret(t *testing.T) {
 			} else if err != nil && !strings.Contains(err.Error(), "--cluster-secret-file") {
 				t.Errorf("what to do is not said: %v", err)
 			}
-			s, err := a.Streams().Dial(b.addr, time.Second)
+			s, err := a.Streams().Dial(b.addr, 20*time.Second)
 			if (err == nil) != test.meets {
 				t.Errorf("stream: %v", err)
 			}
@@ -280,7 +280,7 @@ func TestCut(t *testing.T) {
 	a, b := start(t, "a"), start(t, "b", func(c *Config) {
 		c.Connected = func(string) { calls.Add(1) }
 	})
-	out, err := b.Streams().Dial(a.addr, time.Second)
+	out, err := b.Streams().Dial(a.addr, 20*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,14 +50,14 @@ func mutual(t *testing.T) *TLS {
 func TestTLS(t *testing.T) {
 	ours := mutual(t)
 	with := func(v *TLS) func(*Config) {
-		return func(c *Config) { c.TLS, c.Timing.Handshake = v, 300*time.Millisecond }
+		return func(c *Config) { c.TLS = v }
 	}
 	a, b := start(t, "a", with(ours)), start(t, "b", with(ours))
 	join(t, a, b, "b")
 	if got, err := a.Call(t.Context(), "b", 1, make([]byte, 1<<20)); err != nil || len(got) != 1<<20+len("echo ") {
 		t.Fatalf("%d bytes, %v", len(got), err)
 	}
-	out, err := a.Streams().Dial(b.addr, time.Second)
+	out, err := a.Streams().Dial(b.addr, 20*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
