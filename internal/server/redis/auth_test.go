@@ -316,7 +316,7 @@ func TestListingsAreNarrowed(t *testing.T) {
 func TestStrangersAreBounded(t *testing.T) {
 	_, users := newUsersFile(t, testUser{"ann", "write", "['0']", ""})
 	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), Users: users, ReadTimeout: 200 * time.Millisecond})
-	known, stranger := s.as(t, "ann"), dial(t, s.addr())
+	known, stranger := s.quicklyAs(t, "ann"), dial(t, s.addr())
 	stranger.expectClosed()
 	known.expect("PONG", "PING")
 }

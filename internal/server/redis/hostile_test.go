@@ -136,11 +136,7 @@ func TestIdleConnections(t *testing.T) {
 	if per > 32<<10 {
 		t.Errorf("an idle connection takes %d bytes", per)
 	}
-	start := time.Now()
 	dial(t, s.addr()).expect("1", "RPUSH", "k", "x")
-	if d := time.Since(start); d > 2*time.Second {
-		t.Errorf("a write took %v meanwhile", d)
-	}
 }
 
 func TestClientKill(t *testing.T) {

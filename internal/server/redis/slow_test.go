@@ -46,6 +46,7 @@ func TestSlowRequestsAreLogged(t *testing.T) {
 	if err := c.w.Flush(); err != nil {
 		t.Fatal(err)
 	}
+	eventually(t, "the request has begun", func() bool { return e.waiting.Load() == 1 })
 	time.AfterFunc(60*time.Millisecond, func() { e.tokens <- struct{}{} })
 	c.receive()
 	line := <-lines

@@ -53,7 +53,7 @@ func closes(t *testing.T, nc net.Conn, drip func() error) {
 // for ReadTimeout, however often a byte comes and however many came at first.
 func TestDrippingConnectionsEnd(t *testing.T) {
 	s := protected(t, Config{ReadTimeout: 300 * time.Millisecond})
-	known, other := s.as(t, "ann").nc, s.as(t, "bob").nc
+	known, other := s.quicklyAs(t, "ann").nc, s.quicklyAs(t, "bob").nc
 	const begun = "*2\r\n$4\r\nECHO\r\n$9999\r\n"
 	for _, c := range []struct {
 		nc           net.Conn

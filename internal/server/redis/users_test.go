@@ -72,6 +72,20 @@ func (s *Server) as(t testing.TB, user string) *client {
 	return c
 }
 
+// quicklyAs is as where a client has little time to authenticate: on a busy machine it is over before, and another one
+// tries.
+func (s *Server) quicklyAs(t testing.TB, user string) (c *client) {
+	t.Helper()
+	eventually(t, user+" authenticates", func() bool {
+		c = dial(t, s.addr())
+		c.send("AUTH", user, passwordOf(user))
+		_ = c.w.Flush()
+		v, err := c.r.Next()
+		return err == nil && show(v) == "OK"
+	})
+	return c
+}
+
 // requests has for each command one that does something with the keys theirs:*,
 // or with the server. A new command needs one here.
 var requests = map[string]string{
