@@ -64,6 +64,8 @@ func TestSnapshotOverAStaleEnd(t *testing.T) {
 	others := []string{"n2", "n3"}
 	a := c.elect("n1")
 	put(t, a, "s", "common")
+	c.recordedAll() // the leader has nothing more to propose by itself, which could reach n3 and not n2
+	c.atLevel(turn.NewestLevel)
 	c.level()
 	c.isolate(w, "n1", others, true)
 	_, term, _ := a.raft.State()

@@ -63,6 +63,8 @@ func TestStaleSuffixIsNotApplied(t *testing.T) {
 	others := []string{"n2", "n3"}
 	a := c.elect("n1")
 	put(t, a, "s", "common")
+	c.recordedAll() // the leader has nothing more to propose by itself, which could reach n3 and not n2
+	c.atLevel(turn.NewestLevel)
 	c.level()
 	before := a.data.Log.LastDurable()
 	var prev raft.Log
