@@ -56,6 +56,10 @@ type Config struct {
 	// answer. The operation waits until OnRetry returns. Several goroutines may call it at the same
 	// time.
 	OnRetry func(err error, elapsed time.Duration)
+	// Traceparent, if set, returns which trace a call is part of, as a traceparent of the W3C's Trace Context, or ""
+	// if it is part of none. ctx is that of the call. Nodes that send traces make their spans children of the
+	// span that it names. It is called once in a call, and not for a Tail.
+	Traceparent func(ctx context.Context) string
 	// NewID generates message ids; default: 128 random bits in hexadecimal. Two calls must never return
 	// the same id.
 	NewID func() string

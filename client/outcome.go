@@ -11,12 +11,16 @@ import (
 )
 
 func (c *conn) roundTrip(ctx context.Context, n *node, r *request) (resp.Value, error) {
-	calls, err := c.send(r)
+	requests := []*request{r}
+	if r.trace != nil {
+		requests = []*request{r.trace, r}
+	}
+	calls, err := c.send(requests...)
 	if err != nil {
 		return resp.Value{}, fmt.Errorf("%w: %w",
 			turn.Errorf(turn.Unavailable, "%s was not sent to %s", verbs[r.verb].command, n.addr), err)
 	}
-	v, sent, err := calls[0].wait(ctx)
+	v, sent, err := calls[len(calls)-1].wait(ctx)
 	switch {
 	case err == nil:
 		return v, replyError(v)

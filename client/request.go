@@ -11,7 +11,8 @@ type request struct {
 	verb  verb
 	again again
 	args  int
-	body  []byte // the arguments as RESP bulk strings
+	body  []byte   // the arguments as RESP bulk strings
+	trace *request // sent before it, to make it part of a trace; nil: it is part of none
 }
 
 func newRequest(v verb) *request {

@@ -33,6 +33,7 @@ type attemptFunc func(ctx context.Context, n *node, r *request) (resp.Value, err
 
 // retry makes attempts until one of them settles the matter.
 func (c *Client) retry(ctx context.Context, r *request, attempt attemptFunc) (resp.Value, error) {
+	r.trace = c.traceRequest(ctx)
 	start := time.Now()
 	uncertain := false // an attempt before may have been carried out
 	for pause := backoffFirst; ; pause = min(2*pause, backoffMost) {

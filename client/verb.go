@@ -29,6 +29,7 @@ const (
 	vGetMeta
 	vList
 	vCluster
+	vTrace
 )
 
 // again says whether a request may be sent again after an attempt that may have
@@ -77,4 +78,5 @@ var verbs = [...]struct {
 	vGetMeta:      {"TURN.META", harmless},
 	vList:         {"TURN.LIST", harmless},
 	vCluster:      {"TURN.CLUSTER", harmless},
+	vTrace:        {"TURN.TRACE", harmless},
 }

@@ -206,6 +206,7 @@ export class Client {
 
   /** Makes attempts until one of them settles the matter. @internal */
   async retry(request: Request, call: Call, attempt: Attempt): Promise<Reply> {
+    request.traceparent = this.settings.traceparent?.();
     const start = performance.now();
     let uncertain = false; // an attempt before may have been carried out
     for (let pause = backoffFirst; ; pause = Math.min(2 * pause, backoffMost)) {
@@ -259,7 +260,7 @@ export async function roundTrip(
   call: Call,
 ): Promise<Reply> {
   try {
-    return await call.wait(connection.send(request.args, request.bytes));
+    return await call.wait(connection.send(request.args, request.bytes, request.traceparent));
   } catch (err) {
     if (TurnlogError.is(err)) throw err;
     const sent = err instanceof CallEnded || (err instanceof Lost && err.sent);

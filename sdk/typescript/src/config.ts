@@ -45,12 +45,21 @@ export interface Config {
   /** Bounds the requests that are queued or unanswered, together; default 64 MiB. Calls beyond it wait. */
   maxInFlightBytes?: number | undefined;
 
+  /**
+   * Returns which trace a call is part of, as a `traceparent` of the W3C's Trace Context; undefined if it is part
+   * of none. Nodes that send traces make their spans children of the span that it names. It is called once in a
+   * call, in the caller's asynchronous context, and not for a tail.
+   */
+  traceparent?: (() => string | undefined) | undefined;
+
   /** Makes message ids; default: 128 random bits in hexadecimal. Two calls must never return the same id. */
   newId?: (() => string) | undefined;
 }
 
 type Completed = {
-  [K in Exclude<keyof Config, "addrs" | "username" | "password" | "tls">]-?: NonNullable<Config[K]>;
+  [K in Exclude<keyof Config, "addrs" | "username" | "password" | "tls" | "traceparent">]-?: NonNullable<
+    Config[K]
+  >;
 };
 
 /** @internal */
@@ -59,6 +68,7 @@ export interface Settings extends Completed {
   username: string | undefined;
   password: string | undefined;
   tls: ConnectionOptions | undefined;
+  traceparent: (() => string | undefined) | undefined;
 }
 
 /** @internal */
@@ -87,6 +97,7 @@ export function settings(config: Config): Settings {
     dialTimeout: config.dialTimeout ?? 2_000,
     connections: Math.max(1, config.connections ?? 4),
     maxInFlightBytes: config.maxInFlightBytes ?? 64 << 20,
+    traceparent: config.traceparent,
     newId: config.newId ?? randomId,
   };
 }

@@ -108,11 +108,18 @@ export class Connection {
     return !this.#ended && this.#waiting < sharedRequests && this.#bytes < sharedBytes;
   }
 
-  /** Sends a command. An error reply is a TurnlogError, a connection that ends first a Lost. */
-  send(args: Arg[], bytes: number): Promise<Reply> {
+  /**
+   * Sends a command, as part of a trace if one is named. An error reply is a TurnlogError, a connection
+   * that ends first a Lost.
+   */
+  send(args: Arg[], bytes: number, traceparent?: string): Promise<Reply> {
     if (this.#ended) return Promise.reject(new Lost(this.#ended, false));
     if (this.#waiting++ === 0) this.#expectReply();
     this.#bytes += bytes;
+    if (traceparent) {
+      // A node that does not know the command carries out the next one all the same.
+      this.#redis.sendCommand(["TURN.TRACE", traceparent], options).catch(() => {});
+    }
     return (this.#redis.sendCommand(args, options) as Promise<unknown>).then(
       (reply) => {
         this.#answered(bytes);

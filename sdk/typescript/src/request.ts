@@ -14,6 +14,8 @@ export class Request {
   readonly args: Arg[];
   /** About how many bytes it has. */
   bytes = 1024;
+  /** The trace that it is part of, by the W3C's Trace Context. */
+  traceparent: string | undefined;
 
   constructor(verb: Verb, ...args: Arg[]) {
     this.command = verb.command;

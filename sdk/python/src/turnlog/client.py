@@ -120,7 +120,7 @@ class Client(ClientBase):
         while True:
             node = self._router.pick()
             try:
-                reply = self._attempt(node, operation, deadline)
+                reply = self._attempt(node, operation, deadline, span.traceparent if span else None)
             except TurnlogError as e:
                 if failure.of_node(e):
                     self._router.failed(node)
@@ -133,7 +133,7 @@ class Client(ClientBase):
                 return reply
             time.sleep(wait)
 
-    def _attempt(self, node: Node, operation: Operation[Any], deadline: float | None) -> Any:
+    def _attempt(self, node: Node, operation: Operation[Any], deadline: float | None, traceparent: str | None) -> Any:
         connection = node.take(deadline, repeatable=operation.again is not Again.NEVER)
         if passed(deadline):
             node.give_back(connection)
@@ -141,7 +141,7 @@ class Client(ClientBase):
         connection.waits.deadline = deadline
         connection.waits.stall = operation.stall(self.config.stall_timeout)
         try:
-            reply = connection.exchange(operation.request)
+            reply = connection.exchange(operation.request, traceparent)
         except (RedisError, OSError) as e:
             error = failure.reply_error(e)
             if error is not None and connection.is_open():

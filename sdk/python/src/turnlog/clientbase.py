@@ -56,7 +56,8 @@ class ClientBase:
             stall_timeout: Seconds without a byte after which a node that owes a reply is given up.
             dial_timeout: Seconds that connecting and the handshake may take.
             max_connections: Connections to one node; calls beyond it wait. Tails have their own.
-            tracer: Makes an OpenTelemetry span for each call. It tells no key and no payload.
+            tracer: Makes an OpenTelemetry span for each call. It tells no key and no payload. The node is told
+                the span's trace, so that its own spans become part of it.
             new_id: Makes message ids; two calls must never return the same. Default: random.
         """
         config = parse(addresses)

@@ -13,6 +13,7 @@ from typing import Any
 
 import redis.connection
 from redis.backoff import NoBackoff
+from redis.exceptions import ResponseError
 from redis.retry import Retry
 
 from .config import Address, Config
@@ -148,12 +149,24 @@ class Connection(redis.connection.Connection):
         """Whether redis-py has kept the connection, as it does after most error replies."""
         return self._sock is not None
 
-    def exchange(self, request: tuple[Any, ...]) -> Any:
-        """Send a request and return its reply. The connection is up to date: ``usable`` said so."""
+    def exchange(self, request: tuple[Any, ...], traceparent: str | None = None) -> Any:
+        """Send a request, as part of a trace if one is named, and return its reply.
+
+        The connection is up to date: ``usable`` said so.
+        """
         sock: Any = self._sock
-        for chunk in self.pack_command(*request):
+        for chunk in self._packed(request, traceparent):
             sock.sendall(chunk)
+        if traceparent is not None:
+            # A node that does not know the command carries out the request all the same.
+            with contextlib.suppress(ResponseError):
+                self.read_response(disable_decoding=True)
         return self.read_response(disable_decoding=True)
+
+    def _packed(self, request: tuple[Any, ...], traceparent: str | None) -> Any:
+        if traceparent is None:
+            return self.pack_command(*request)
+        return self.pack_commands([("TURN.TRACE", traceparent), request])
 
 
 def encrypted(sock: Any, tls: ssl.SSLContext, host: str) -> ssl.SSLSocket:

@@ -17,10 +17,15 @@ if TYPE_CHECKING:
 class Span:
     """The span of one call."""
 
-    __slots__ = ("_span",)
+    __slots__ = ("_span", "traceparent")
 
     def __init__(self, span: OTelSpan) -> None:
         self._span = span
+        context = span.get_span_context()
+        # By the W3C's Trace Context, so that the node's spans are children of this one; None: there is no trace.
+        self.traceparent: str | None = None
+        if context.is_valid:
+            self.traceparent = f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags & 1:02x}"
 
     def answered(self, address: str, attempts: int) -> None:
         """Note which node answered, at which attempt."""

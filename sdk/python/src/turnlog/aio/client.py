@@ -132,7 +132,7 @@ class AsyncClient(ClientBase):
         while True:
             node = router.pick()
             try:
-                reply = await self._attempt(loop, node, operation, deadline)
+                reply = await self._attempt(loop, node, operation, deadline, span.traceparent if span else None)
             except TurnlogError as e:
                 if failure.of_node(e):
                     router.failed(node)
@@ -151,6 +151,7 @@ class AsyncClient(ClientBase):
         node: AsyncNode,
         operation: Operation[Any],
         deadline: float | None,
+        traceparent: str | None,
     ) -> Any:
         connection = await node.take(deadline)
         if deadline is not None and loop.time() >= deadline:
@@ -158,7 +159,7 @@ class AsyncClient(ClientBase):
             raise failure.too_late()
         stall = operation.stall(self.config.stall_timeout)
         try:
-            reply = await connection.exchange(operation.request, deadline, stall)
+            reply = await connection.exchange(operation.request, traceparent, deadline, stall)
         except (RedisError, OSError, AssertionError) as e:
             error = failure.reply_error(e)
             if error is not None and connection.is_open():

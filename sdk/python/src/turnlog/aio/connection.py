@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 from collections.abc import Mapping
 from typing import Any
 
 import redis.asyncio.connection
+from redis.exceptions import ResponseError
 
 from ..config import Address, Config
 from ..connection import credentials, quiet
@@ -147,11 +149,22 @@ class AsyncConnection(redis.asyncio.connection.Connection):
         if self._writer is not None:
             self._writer.transport.abort()
 
-    async def exchange(self, request: tuple[Any, ...], deadline: float | None, stall: float | None) -> Any:
-        """Send a request and return its reply. The deadline is in the loop's time."""
+    async def exchange(
+        self, request: tuple[Any, ...], traceparent: str | None, deadline: float | None, stall: float | None
+    ) -> Any:
+        """Send a request, as part of a trace if one is named, and return its reply.
+
+        The deadline is in the loop's time.
+        """
         self.watch.start(self.cut, deadline, stall)
         try:
-            await self.send_command(*request)
+            if traceparent is None:
+                await self.send_command(*request)
+            else:
+                await self.send_packed_command(self.pack_commands([("TURN.TRACE", traceparent), request]))
+                # A node that does not know the command carries out the request all the same.
+                with contextlib.suppress(ResponseError):
+                    await self.read_response(disable_decoding=True)
             return await self.read_response(disable_decoding=True)
         finally:
             self.watch.stop()
