@@ -20,7 +20,7 @@ PARALLEL = -parallel 4
 # Packages whose tests are worth running under the race detector.
 RACE = ./client ./fsm/... ./internal/... ./raftstore ./wal
 
-.PHONY: sdk-python-suites helm-chart packages-os sdk-java sdk-java-short examples examples-short alerts sdk-go sdk-go-short sdk-typescript sdk-typescript-short sdk-typescript-runtimes sdk-python sdk-python-short sdk-python-crewai packages figures lint-more vuln golden cover bench-gate release release-check flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run check test test-long race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
+.PHONY: redis-tests redis-tests-short sdk-python-suites helm-chart packages-os sdk-java sdk-java-short examples examples-short alerts sdk-go sdk-go-short sdk-typescript sdk-typescript-short sdk-typescript-runtimes sdk-python sdk-python-short sdk-python-crewai packages figures lint-more vuln golden cover bench-gate release release-check flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run check test test-long race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -191,8 +191,11 @@ examples-short: build ## the same for one of them, another each day
 packages: ## pack the packages for other languages than Go into dist, and the server for them; TARGETS=linux/amd64 for one platform, PACKAGES="python server" for some
 	TARGETS="$(TARGETS)" GO="$(GO)" sdk/packages.sh $(PACKAGES)
 
-redis-tests: build ## run the Redis project's command tests; TESTS=/path/to/a/checkout/of/redis
-	test/scripts/redis-tests.sh "$(TESTS)" $(UNITS)
+redis-tests: build ## run the Redis project's own command tests (three minutes); UNITS="type/set multi" for some, TESTS=/path/to/redis for others than Debian's
+	TESTS="$(TESTS)" test/scripts/redis-tests.sh $(UNITS)
+
+redis-tests-short: build ## the same for one unit of them, another each day (seconds)
+	TESTS="$(TESTS)" test/scripts/redis-tests.sh --one
 
 client-suites: build ## run the test suites of redis-py, go-redis and ioredis (ten minutes, as root on Linux); IOREDIS=/path/to/its/repository, SUITES="go-redis" for less, SERVER=redis to compare
 	IOREDIS="$(IOREDIS)" SERVER="$(SERVER)" test/scripts/client-suites/run.sh $(SUITES)

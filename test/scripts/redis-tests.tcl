@@ -72,6 +72,13 @@ proc take_over {} {
         if {$::redis::blocking($id) && !$::redis::deferred($id) && [answered_here [concat [list $method] $argv] answer]} {
             return $answer
         }
+        # Requests of two connections have an order only if one was answered before the
+        # other was sent, and one that waits is not answered. It gets a moment to begin.
+        if {$::redis::deferred($id) && [regexp -nocase {^(b.*pop.*|blmove|xread)$} $method]} {
+            ::redis::__dispatch__server__ $id $method $argv
+            after 50
+            return
+        }
         ::redis::__dispatch__server__ $id $method $argv
     }
 

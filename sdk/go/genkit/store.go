@@ -1,7 +1,9 @@
 // Package genkit keeps the sessions of Genkit in turnlog.
 //
-//	store := genkit.NewStore[Preferences](c, genkit.Config{Conditional: true})
-//	s, err := session.Load(ctx, store, "alice")
+//	store := genkit.NewStore[Preferences](c, genkit.Config{Prefix: "genkit:", Conditional: true})
+//	s, err := session.New(ctx, session.WithStore(store), session.WithID[Preferences]("alice"))
+//	…
+//	s, err = session.Load(ctx, store, "alice") // in a later request
 //	…
 //	err = s.UpdateState(ctx, preferences)
 //
@@ -15,6 +17,7 @@ package genkit
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -67,12 +70,26 @@ func (s *Store[S]) Get(ctx context.Context, id string) (*session.Data[S], error)
 	}
 	var data *session.Data[S]
 	for _, m := range h.Messages {
-		data = new(session.Data[S])
-		if err := json.Unmarshal(m.Data, data); err != nil {
+		if data, err = decode[S](m.Data); err != nil {
 			return nil, fmt.Errorf("state of session %q: %w", id, err)
 		}
 	}
 	s.saw(id, h.Revision)
+	return data, nil
+}
+
+// decode returns what Save stored.
+func decode[S any](text []byte) (*session.Data[S], error) {
+	data := new(session.Data[S])
+	if err := json.Unmarshal(text, data); err != nil {
+		return nil, fmt.Errorf("it is no state of Genkit: %w", err)
+	}
+	var named struct {
+		ID *string `json:"id"`
+	}
+	if json.Unmarshal(text, &named) != nil || named.ID == nil {
+		return nil, errors.New("it is no state of Genkit: it has no id")
+	}
 	return data, nil
 }
 

@@ -91,10 +91,12 @@ func TestSaysWhy(t *testing.T) {
 	if err := store.Save(t.Context(), "alice", broken); err == nil {
 		t.Error("saved a function")
 	}
-	_, err := c.Session("bob").Append(t.Context(), turn.NewMessage{Data: []byte("no JSON")})
-	must(t, err)
-	if data, err := store.Get(t.Context(), "bob"); err == nil {
-		t.Errorf("read %+v", data)
+	for _, other := range []string{"no JSON", `{"role":"user","content":"Where is my order?"}`} {
+		_, err := c.Session("bob").Append(t.Context(), turn.NewMessage{Data: []byte(other)})
+		must(t, err)
+		if data, err := store.Get(t.Context(), "bob"); err == nil {
+			t.Errorf("read %s as %+v", other, data)
+		}
 	}
 }
 
