@@ -11,6 +11,10 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
+// MaxRetryFor is half of the time for which the cluster knows the id of a transaction. A retry later than that could
+// carry it out again.
+const MaxRetryFor = 5 * time.Minute
+
 // Config configures a Client. Only Addrs is required.
 type Config struct {
 	// Addrs are RESP addresses of nodes, HOST:PORT. The client uses the first one that works, and after
@@ -32,8 +36,8 @@ type Config struct {
 	FollowLeader bool
 
 	// RetryFor bounds how long a failing request is retried, counted from its start; default 15 s,
-	// negative: no retries. A context that ends earlier takes precedence. To hide an election, RetryFor
-	// must exceed about 2.5 s.
+	// negative: no retries, at most MaxRetryFor. A context that ends earlier takes precedence. To hide
+	// an election, RetryFor must exceed about 2.5 s.
 	RetryFor time.Duration
 	// StallTimeout is how long a node may send nothing, while answers are outstanding, before the
 	// connection is closed; default 8 s, a little more than the longest time that a node takes to
@@ -86,6 +90,7 @@ func (c Config) withDefaults() (Config, error) {
 		return c, err
 	}
 	orDuration(&c.RetryFor, 15*time.Second)
+	c.RetryFor = min(c.RetryFor, MaxRetryFor)
 	orDuration(&c.StallTimeout, 8*time.Second)
 	orDuration(&c.DialTimeout, 2*time.Second)
 	if c.Conns <= 0 {

@@ -7,8 +7,9 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
+// malformed is the error of a reply that is not what it must be. What was asked for may have taken place.
 func malformed(what string) *turn.Error {
-	return turn.Errorf(turn.Internal, "the server's reply cannot be decoded: %s", what)
+	return turn.Errorf(turn.Unknown, "the server's reply cannot be decoded: %s", what)
 }
 
 // uintOf returns a field as a number, 0 if it is missing.

@@ -28,8 +28,8 @@ func (c *Client) Transaction() *Transaction {
 	return &Transaction{c: c, tx: turn.Tx{All: true}}
 }
 
-// ID gives the transaction an id, by which it is recognised for turn.TransactionTime. Without it,
-// Commit generates one.
+// ID gives the transaction an id, by which, with the keys of its steps and conditions, it is recognised for
+// turn.TransactionTime: over other keys it is another one. Without it, Commit generates one.
 func (t *Transaction) ID(id string) *Transaction {
 	t.tx.ID = id
 	return t

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -143,5 +144,18 @@ func TestDraftKeepsTheOldWord(t *testing.T) {
 	users, err := parse(text)
 	if err != nil || len(users["ann"].passwords) != 2 || len(users["bob"].passwords) != 1 {
 		t.Errorf("%+v, %v", users, err)
+	}
+}
+
+// A user has passwords under one word: another list of them could be missed by who takes one away.
+func TestUserWithBothWords(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "users.yaml")
+	write(t, path, "version: 1\nusers:\n  - name: ann\n    passwords: ['"+cheap("s")+"']\n    secrets: ['"+cheap("leaked")+
+		"']\n    right: read\n    namespaces: ['0']\n")
+	if _, err := Edit(path); err == nil || !strings.Contains(err.Error(), "keep one of the two") {
+		t.Errorf("edited: %v", err)
+	}
+	if _, err := Open(path, "", slog.New(slog.DiscardHandler)); err == nil {
+		t.Error("it is opened")
 	}
 }

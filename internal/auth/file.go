@@ -61,6 +61,9 @@ func parse(text []byte) (map[string]*User, error) {
 
 func parseUser(n *yaml.Node) (*User, error) {
 	u := new(User)
+	if old := field(n, oldPasswords); old != nil && field(n, "passwords") != nil {
+		return nil, at(old, "passwords, and %s, which they were called first: keep one of the two", oldPasswords)
+	}
 	err := eachField(n, func(name string, v *yaml.Node) (err error) {
 		switch name {
 		case "name":

@@ -77,10 +77,10 @@ export class Client {
 
   /**
    * Returns an empty transaction. It has an id, by which it takes place once: one that you give it, so that
-   * your process can commit it again after a restart, or one that is made.
+   * your process can commit it again after a restart, or one that is made if it is missing or empty.
    */
-  transaction<Steps extends unknown[] = []>(id: string = this.settings.newId()): Transaction<Steps> {
-    return new Transaction<Steps>(this, id);
+  transaction<Steps extends unknown[] = []>(id?: string): Transaction<Steps> {
+    return new Transaction<Steps>(this, id || this.settings.newId());
   }
 
   /** Ends every connection. Calls that wait for a reply fail. */

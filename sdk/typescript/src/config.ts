@@ -26,7 +26,8 @@ export interface Config {
 
   /**
    * How long a failing request is tried again, counted from its start; default 15,000, 0: no second
-   * attempt. It must exceed an election (about 2,500) to hide one.
+   * attempt; 300,000 at most, since transactions are known by their ids for twice that. It must exceed an
+   * election (about 2,500) to hide one.
    */
   retryFor?: number | undefined;
   /**
@@ -92,13 +93,25 @@ export function settings(config: Config): Settings {
     password: config.password,
     tls: config.tls === true ? {} : config.tls || undefined,
     followLeader: config.followLeader ?? false,
-    retryFor: config.retryFor ?? 15_000,
+    retryFor: Math.min(config.retryFor ?? 15_000, maxRetryFor),
     stallTimeout: config.stallTimeout ?? 8_000,
     dialTimeout: config.dialTimeout ?? 2_000,
     connections: Math.max(1, config.connections ?? 4),
     maxInFlightBytes: config.maxInFlightBytes ?? 64 << 20,
     traceparent: config.traceparent,
-    newId: config.newId ?? randomId,
+    newId: checked(config.newId ?? randomId),
+  };
+}
+
+/** A retry later than this could carry out a transaction again whose id the cluster has forgotten. */
+const maxRetryFor = 300_000;
+
+/** An empty id would be none: what has it would be stored again by a retry. */
+function checked(newId: () => string): () => string {
+  return () => {
+    const id = newId();
+    if (id === "") throw invalid("newId returned an empty id");
+    return id;
   };
 }
 

@@ -2,8 +2,9 @@ import type { Reply } from "./connection.js";
 import { TurnlogError } from "./errors.js";
 import { Message } from "./message.js";
 
-function malformed(what: string): TurnlogError {
-  return new TurnlogError("INTERNAL", `the server's reply cannot be decoded: ${what}`);
+/** The error of a reply that is not what it must be. What was asked for may have taken place. @internal */
+export function malformed(what: string): TurnlogError {
+  return new TurnlogError("UNKNOWN_OUTCOME", `the server's reply cannot be decoded: ${what}`);
 }
 
 /** The named values of a reply. @internal */

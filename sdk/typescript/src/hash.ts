@@ -1,8 +1,7 @@
 import type { CallOptions } from "./call.js";
 import type { Client } from "./client.js";
 import type { Reply } from "./connection.js";
-import { fields } from "./decode.js";
-import { TurnlogError } from "./errors.js";
+import { fields, malformed } from "./decode.js";
 import type { Data } from "./message.js";
 import { Request, type Arg, type Key } from "./request.js";
 import { encodeKey, getFields } from "./requests.js";
@@ -34,19 +33,14 @@ export class Hash {
 
   /** Removes fields and returns how many there were. A hash without fields does not exist. */
   async remove(names: readonly string[], options: CallOptions = {}): Promise<number> {
-    return (
-      await this.#client
-        .transaction()
-        .removeFields(this.#key, ...names)
-        .commit(options)
-    ).steps[0];
+    return (await this.#client.transaction().removeFields(this.#key, names).commit(options)).steps[0];
   }
 
   /** Returns those of the fields that exist. */
   async get(names: readonly string[], options: CallOptions = {}): Promise<Record<string, Uint8Array>> {
     const reply = await this.#client.send(getFields(this.#key, names), options);
     if (!Array.isArray(reply) || reply.length !== names.length) {
-      throw new TurnlogError("INTERNAL", "the server's reply has another number of fields");
+      throw malformed("another number of fields");
     }
     return fields(names.flatMap((name, i) => (reply[i] === null ? [] : [name, reply[i] as Reply])));
   }

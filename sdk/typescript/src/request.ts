@@ -21,10 +21,15 @@ export class Request {
     this.command = verb.command;
     this.again = verb.again;
     this.args = [verb.command];
-    this.add(...args);
+    this.addAll(args);
   }
 
   add(...args: Arg[]): this {
+    return this.addAll(args);
+  }
+
+  /** Like add: a call takes tens of thousands of arguments at most. */
+  addAll(args: Iterable<Arg>): this {
     for (const a of args) {
       this.args.push(a);
       this.bytes += a.length + 16;

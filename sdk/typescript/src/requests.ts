@@ -112,7 +112,7 @@ export function getFields(key: Arg, names: readonly string[]): Request {
 }
 
 function fields(r: Request, names: readonly string[]): Request {
-  return r.add(...names.map((name) => encode("a field", name)));
+  return r.addAll(names.map((name) => encode("a field", name)));
 }
 
 function some(r: Request): Request {

@@ -1,8 +1,8 @@
 import type { CallOptions } from "./call.js";
 import type { Client } from "./client.js";
 import type { Reply } from "./connection.js";
-import { Fields } from "./decode.js";
-import { TurnlogError, invalid } from "./errors.js";
+import { Fields, malformed } from "./decode.js";
+import { invalid } from "./errors.js";
 import type { Data, MessageRef, NewMessage } from "./message.js";
 import { Request, encode, integer, type Arg, type Key } from "./request.js";
 import * as requests from "./requests.js";
@@ -38,7 +38,10 @@ export interface Committed<Steps extends unknown[]> {
  * `client.transaction<unknown[]>()`.
  */
 export class Transaction<Steps extends unknown[] = []> {
-  /** The id by which the transaction is known for ten minutes: under it, it takes place once. */
+  /**
+   * The id by which, with the keys of its steps and conditions, the transaction is known for ten minutes: it
+   * takes place once.
+   */
   readonly id: string;
   readonly #client: Client;
   readonly #conditions: Arg[] = [];
@@ -137,7 +140,7 @@ export class Transaction<Steps extends unknown[] = []> {
   }
 
   /** Removes fields of a hash; the step's result is how many there were. A hash without fields does not exist. */
-  removeFields(key: Key, ...names: string[]): Transaction<[...Steps, number]> {
+  removeFields(key: Key, names: readonly string[]): Transaction<[...Steps, number]> {
     return this.#step(requests.removeFields(requests.encodeKey(key), names), results.changed);
   }
 
@@ -176,21 +179,21 @@ export class Transaction<Steps extends unknown[] = []> {
   /**
    * Carries the transaction out. Called again, such as after `UNKNOWN_OUTCOME`, it sends the same id. If a
    * condition does not hold, that is a `CONFLICT` whose `condition` says which, from 1; if a step cannot take
-   * place, the error's `step` does. Another transaction under this id is `ID_REUSED`.
+   * place, the error's `step` does. Another transaction over the same keys under this id is `ID_REUSED`; one
+   * over other keys is not the same, and takes place. Steps that are added meanwhile belong to the next call.
    */
   async commit(options: CallOptions = {}): Promise<Committed<Steps>> {
     if (this.#steps.length === 0) throw invalid("a transaction has one step at least");
-    const r = new Request(verbs.transaction, "ID", this.id).add(...this.#conditions);
-    for (const step of this.#steps) r.add("STEP", String(step.args.length), ...step.args);
+    const r = new Request(verbs.transaction, "ID", this.id).addAll(this.#conditions);
+    for (const step of this.#steps) r.add("STEP", String(step.args.length)).addAll(step.args);
+    const decoders = [...this.#decoders];
     const f = new Fields(await this.#client.send(r, options));
     const steps = f.get("steps");
-    if (!Array.isArray(steps) || steps.length !== this.#steps.length) {
-      throw new TurnlogError("INTERNAL", "the reply to a transaction has another number of steps");
-    }
+    if (!Array.isArray(steps) || steps.length !== decoders.length) throw malformed("another number of steps");
     return {
       revision: f.number("revision"),
       duplicate: f.number("duplicate") !== 0,
-      steps: this.#decoders.map((decode, i) => decode(steps[i]!)) as Steps,
+      steps: decoders.map((decode, i) => decode(steps[i]!)) as Steps,
     };
   }
 

@@ -39,7 +39,7 @@ test("steps answer as calls do", async () => {
     .append("s", [{ data: "1" }, { id: "m2", data: Buffer.from("2") }], { metadata: { user: "u1" } })
     .setMetadata("s", { k: "v" }, { unset: ["user"] })
     .setFields("state", { x: { n: 1 }, y: new Uint8Array([255]) })
-    .removeFields("state", "y", "z")
+    .removeFields("state", ["y", "z"])
     .trim("old", { keep: 1 })
     .expire("s", 3600_000, { slide: true })
     .append("s", { data: "3" })
@@ -154,6 +154,18 @@ test("a commit whose reply is lost takes place once, or may be made again", asyn
   }
 });
 
+test("an empty id is none of a transaction", async () => {
+  const proxy = await Proxy.start(cluster.addrs[0]!);
+  try {
+    proxy.lose("TURN.TX");
+    const retrying = cluster.client({ addrs: proxy.addr });
+    await retrying.transaction("").append("empty-id", { data: "once" }).commit();
+    assert.deepEqual(texts((await client.session("empty-id").last(9)).messages), ["once"]);
+  } finally {
+    proxy.stop();
+  }
+});
+
 test("one of many transactions of the same revision takes place", async () => {
   const won = await Promise.all(
     Array.from({ length: 8 }, async (_, i) => {
@@ -208,4 +220,35 @@ test("a hash", async () => {
   await client.session("hash").append({ data: "x" });
   await assert.rejects(h.set({ x: "1" }), refused("WRONG_TYPE", undefined, 1));
   await assert.rejects(h.all(), refused("WRONG_TYPE"));
+});
+
+test("a step that is added while a commit is under way belongs to the next one", async () => {
+  const tx = client.transaction().append("late", { data: "1" });
+  const committing = tx.commit();
+  tx.append("late", { data: "2" });
+  assert.equal((await committing).steps.length, 1);
+  assert.deepEqual(texts((await client.session("late").last(9)).messages), ["1"]);
+});
+
+test("a hash of many fields", async () => {
+  const names = Array.from({ length: 150_000 }, (_, i) => `f${i}`);
+  const calls: (() => Promise<unknown>)[] = [
+    () => client.hash("many").set(Object.fromEntries(names.map((n) => [n, "1"]))),
+    () => client.hash("many").remove(names),
+    () => client.hash("many").get(names),
+  ];
+  for (const call of calls) {
+    let error: unknown;
+    await Promise.resolve()
+      .then(call)
+      .catch((e) => (error = e));
+    assert.ok(error === undefined || TurnlogError.is(error), String(error));
+  }
+});
+
+test("a transaction over other keys is another one, whatever its id", async () => {
+  await client.transaction("known").append("known1", { data: "x" }).commit();
+  assert.equal((await client.transaction("known").append("known2", { data: "x" }).commit()).duplicate, false);
+  const again = client.transaction("known").append("known2", { data: "y" });
+  await assert.rejects(again.commit(), refused("ID_REUSED"));
 });

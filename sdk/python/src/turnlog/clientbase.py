@@ -52,7 +52,8 @@ class ClientBase:
                 ``Session.with_timeout`` sets another one. Looking up a host's address is not
                 bounded, which is up to the system's resolver.
             retry_for: Seconds for which a failing call is tried again, counted from its start;
-                0: no second attempt. It must exceed an election, about 2.5 s, to hide one.
+                0: no second attempt; 300 at most, since transactions are known by their ids for
+                twice that. It must exceed an election, about 2.5 s, to hide one.
             stall_timeout: Seconds without a byte after which a node that owes a reply is given up.
             dial_timeout: Seconds that connecting and the handshake may take.
             max_connections: Connections to one node; calls beyond it wait. Tails have their own.

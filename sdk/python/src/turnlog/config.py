@@ -21,6 +21,10 @@ PLAIN, ENCRYPTED = ("turnlog", "redis"), ("turnlogs", "rediss")
 Address = tuple[str, int]
 
 
+# Half of the time for which the cluster knows the id of a transaction: a later retry could carry it out again.
+MAX_RETRY_FOR = 300
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """What a client is made of. ``turnlog.Client`` explains the fields."""
@@ -40,6 +44,7 @@ class Config:
 
     def __post_init__(self) -> None:
         """Check what no server could."""
+        object.__setattr__(self, "retry_for", min(self.retry_for, MAX_RETRY_FOR))
         if self.username and not self.password:
             raise InvalidError(f"user {self.username!r} has no password: requests would be sent without authentication")
         for name in ("stall_timeout", "dial_timeout", "max_connections"):

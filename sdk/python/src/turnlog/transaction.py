@@ -46,7 +46,7 @@ class TransactionBase(Generic[C]):
 
     @property
     def id(self) -> str:
-        """The id by which the transaction is known for ten minutes: under it, it takes place once."""
+        """The id by which, with the keys of its steps and conditions, it is known for ten minutes: it takes place once."""
         return self._id
 
     def if_revision(self: X, key: Key, revision: int) -> X:
@@ -167,7 +167,8 @@ class Transaction(TransactionBase["Client"]):
 
         Raises:
             ConflictError: A condition does not hold; ``condition`` says which, from 1.
-            IDReusedError: Another transaction took place under this id.
+            IDReusedError: Another transaction over the same keys took place under this id. One over
+                other keys is not the same, and takes place.
             UnknownOutcomeError: No reply came within ``timeout`` or ``retry_for``.
             TurnlogError: A step cannot take place; ``step`` says which, from 1.
         """

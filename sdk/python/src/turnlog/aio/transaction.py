@@ -24,7 +24,8 @@ class AsyncTransaction(TransactionBase["AsyncClient"]):
 
         Raises:
             ConflictError: A condition does not hold; ``condition`` says which, from 1.
-            IDReusedError: Another transaction took place under this id.
+            IDReusedError: Another transaction over the same keys took place under this id. One over
+                other keys is not the same, and takes place.
             UnknownOutcomeError: No reply came within ``timeout`` or ``retry_for``.
             TurnlogError: A step cannot take place; ``step`` says which, from 1.
         """
