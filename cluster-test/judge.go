@@ -83,11 +83,11 @@ func (r *run) requirements() {
 // deadlines of clients that waited for the former leader.
 const pauseOfFault = 3 * time.Second
 
-// quarters looks for writes that stopped while there was a quorum. Of a quarter that one fault may
-// take the whole of, nothing follows.
+// quarters looks for writes that stopped while there was a quorum. Nothing follows of a quarter that one
+// fault, where there are any, may take the whole of.
 func (r *run) quarters() {
 	quarter := (r.to - r.from) / 4
-	if quarter < 2*pauseOfFault || r.Special != nil {
+	if len(r.Nemesis) > 0 && quarter < 2*pauseOfFault || r.Special != nil {
 		return
 	}
 	for i, rate := range r.report.Figures.Quarters {

@@ -167,5 +167,3 @@ func Alone(run func(ctx context.Context) (Reply, error)) *Work { return &Work{Ru
 func AloneLinearizable(run func(ctx context.Context) (Reply, error)) *Work {
 	return &Work{Run: run, Linearizable: true}
 }
-
-// lookUpKeys asks for several keys, all at one revision: in a transaction, or below cluster level 3, by a query for

@@ -205,6 +205,7 @@ func (req *Request) erase(ctx context.Context, namespace, prefix string) (remove
 	}
 }
 
+// lookUpKeys asks for several keys, all at one revision: in a transaction, or below cluster level 3, by a query for
 // each. missing says of the answer to such a query whether the key counts as missing.
 func (req *Request) lookUpKeys(names [][]byte, strings bool, answer func([]turn.Element) Reply) *Read {
 	if req.Queued || len(names) == 1 || req.Backend.engine.Level() < turn.Level3 {
