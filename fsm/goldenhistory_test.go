@@ -3,10 +3,14 @@ package fsm
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,27 +21,55 @@ import (
 // historyStep is after how many entries of a golden history the states are compared.
 const historyStep = 25
 
-// writeHistory writes entries of the first cluster level, and what comes of them.
-func writeHistory(t *testing.T, path string, entries int) {
+// goldenHistory is a file of entries, by the level that a cluster has from which entry on.
+type goldenHistory struct {
+	name    string
+	entries int
+	levels  map[int]turn.ClusterLevel
+}
+
+// goldenHistories are of levels that were released, and of the newest one.
+func goldenHistories() []goldenHistory {
+	return []goldenHistory{
+		{"history-v1", 250, nil},
+		{"history-level3", 400, map[int]turn.ClusterLevel{50: turn.Level2, 150: turn.Level3}},
+		{"history-level4", 400, map[int]turn.ClusterLevel{0: turn.Level3, 100: turn.Level4}},
+	}
+}
+
+// open reports whether the file may be written: the first time, and until its level, the newest one, is released.
+func (h *goldenHistory) open(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist) ||
+		slices.Contains(slices.Collect(maps.Values(h.levels)), turn.NewestLevel)
+}
+
+// write writes the entries, and what comes of them.
+func (h *goldenHistory) write(t *testing.T, path string) {
 	t.Helper()
 	g := &generator{rnd: rand.New(rand.NewPCG(1, 1)), model: newModel()}
 	r := newRig(t)
 	g.next = func() turn.Op {
 		for {
 			op := g.op()
-			if _, level, err := codec.EncodeOpLevel(op); err == nil && level <= turn.Level1 {
+			if _, level, err := codec.EncodeOpLevel(op); err == nil && level <= max(g.model.level, turn.Level1) {
 				return op
 			}
 		}
 	}
 	stamp := int64(1_000_000)
 	var sums strings.Builder
-	for i := range entries {
-		if stamp += int64(g.rnd.IntN(200)); g.rnd.IntN(12) == 0 {
-			stamp += turn.TombstoneTime / 4
+	for len(r.log) < h.entries {
+		if level, rises := h.levels[len(r.log)]; rises && level != g.model.level {
+			r.raise(level)
+			g.model.level = level
+		} else {
+			if stamp += int64(g.rnd.IntN(200)); g.rnd.IntN(12) == 0 {
+				stamp += turn.TombstoneTime / 4
+			}
+			g.step(r, stamp)
 		}
-		g.step(r, stamp)
-		if (i+1)%historyStep == 0 {
+		if len(r.log)%historyStep == 0 {
 			fmt.Fprintln(&sums, storedHash(t, r))
 		}
 	}
@@ -53,13 +85,20 @@ func writeHistory(t *testing.T, path string, entries int) {
 	}
 }
 
-// What entries of the first cluster level do is what they did in the first version, to the byte that the state's
-// hash covers.
+// What entries do is what they did in the version that wrote them, to the byte that the state's hash covers.
 func TestGoldenHistory(t *testing.T) {
-	path := filepath.Join("testdata", "history-v1")
-	if *writeGolden {
-		writeHistory(t, path, 250)
+	for _, h := range goldenHistories() {
+		t.Run(h.name, func(t *testing.T) {
+			path := filepath.Join("testdata", h.name)
+			if *writeGolden && h.open(path) {
+				h.write(t, path)
+			}
+			checkHistory(t, path)
+		})
 	}
+}
+
+func checkHistory(t *testing.T, path string) {
 	history, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

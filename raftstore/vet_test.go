@@ -175,7 +175,16 @@ func FuzzVet(f *testing.F) {
 	for _, op := range []turn.Op{appendOp("s", "x", "y"), &turn.Pop{Key: key("s"), Count: 1},
 		&turn.Trim{Key: key("s"), By: turn.ListRange, Stop: -1},
 		&turn.SetFields{Key: key("h"), Type: turn.TypeHash, Fields: []turn.Field{{Name: "f"}}},
-		&turn.SetElement{Key: key("s"), Index: -1}} {
+		&turn.SetElement{Key: key("s"), Index: -1},
+		&turn.Tx{All: true, ID: "t", Steps: []turn.Step{{Op: &turn.Pop{Key: key("s"), Count: 1}},
+			{Op: appendOp("d", "x", "y")},
+			{Op: &turn.Retain{Key: key("d"), Keep: turn.Retention{Messages: 1}}}}},
+		&turn.Tx{All: true, Steps: []turn.Step{
+			{Op: &turn.RemoveMessage{Key: key("s"), Message: turn.MessageRef{Seq: 1}}},
+			{Op: &turn.Append{Key: key("s"), Messages: []turn.NewMessage{{Data: []byte("x")}}}},
+			{Op: &turn.Replace{Key: key("s"), From: 1}}}},
+		&turn.Tx{All: true, ID: "t", Conditions: []turn.Condition{{Key: key("b"), Is: turn.Absent}},
+			Steps: []turn.Step{{Op: &turn.Rename{Key: key("s"), To: key("b")}}}}} {
 		b, err := codec.EncodeOp(op)
 		if err != nil {
 			f.Fatal(err)

@@ -250,6 +250,15 @@ func FuzzDecode(f *testing.F) {
 			f.Add(b)
 		}
 	}
+	for _, steps := range stepsOfAll() {
+		b, err := EncodeOp(&turn.Tx{All: true, ID: "t", Steps: steps,
+			Conditions: []turn.Condition{{Key: turn.Key{Namespace: "0", Name: "a"}, Is: turn.Absent}}})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+		f.Add(AppendEntry(nil, 1, []Command{{Op: b}, {Op: b}}))
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if e, err := DecodeEntry(b); err == nil {
 			for _, c := range e.Commands {
@@ -269,6 +278,20 @@ func FuzzDecode(f *testing.F) {
 		_, _ = DecodeResult(b)
 		_, _ = DecodeError(b)
 	})
+}
+
+// stepsOfAll are steps of transactions that take place as a whole.
+func stepsOfAll() [][]turn.Step {
+	a, b := turn.Key{Namespace: "0", Name: "a"}, turn.Key{Namespace: "0", Name: "b"}
+	ms := []turn.NewMessage{{ID: "m", Data: []byte("x")}}
+	return [][]turn.Step{
+		{{Op: &turn.Pop{Key: a, From: turn.Head, Count: 2}}, {Op: &turn.Append{Key: b, Messages: ms}}},
+		{{Op: &turn.EditMessage{Key: a, Message: turn.MessageRef{Seq: 3}, Data: []byte("y")}},
+			{Op: &turn.RemoveMessage{Key: a, Message: turn.MessageRef{ID: "m"}}},
+			{Op: &turn.Replace{Key: b, From: 2, Messages: ms}}},
+		{{Op: &turn.Retain{Key: a, Keep: turn.Retention{Messages: 3}}}, {Op: &turn.Retain{Key: b, All: true}}},
+		{{Op: &turn.Rename{Key: a, To: b, Replace: true}}},
+	}
 }
 
 // What the encoder takes, the decoder takes: the state machine of every node would end

@@ -25,6 +25,11 @@ func FuzzRequest(f *testing.F) {
 	f.Add(uint8(1), "GET", "/v1/sessions/a/messages", "last=3&max_tokens=9&encoding=base64", "Turnlog-Namespace: 0", "")
 	f.Add(uint8(2), "POST", "/v1/sessions/a/rename", "", "", `{"to":"ab","replace":true}`)
 	f.Add(uint8(2), "POST", "/v1/sessions/a/fork", "", "Content-Encoding: identity", `{"to":"ab","at":1}`)
+	f.Add(uint8(2), "POST", "/v1/transactions", "encoding=base64", "Content-Type: application/json",
+		`{"id":"i","conditions":[{"key":"a","exists":true}],"steps":[{"pop":{"key":"a","count":1}},`+
+			`{"append":{"key":"b","messages":[{"data":1}]}},{"rename":{"key":"c","to":"d"}}]}`)
+	f.Add(uint8(1), "POST", "/v1/transactions", "", "", `{"steps":[{"edit":{"key":"a","seq":1,"data":2}},`+
+		`{"remove":{"key":"a","seq":1}},{"replace":{"key":"a","from":1}},{"retain":{"key":"a","messages":1}}]}`)
 	f.Add(uint8(2), "DELETE", "/v1/sessions", "prefix=a&all=true", "Origin: http://a", "")
 	f.Add(uint8(0), "GET", "/v1/ns/0/sessions/%61", "consistency=bounded&max_age_ms=5", "Authorization: Basic Og==", "")
 	f.Add(uint8(2), "POST", "/v1/cluster/nodes", "", "Sec-Fetch-Site: same-origin",

@@ -212,6 +212,14 @@ func FuzzDecodeOthers(f *testing.F) {
 		`{"from":1,"messages":[{"data":1}],"expect":0}`, `{"count":3,"from":"head"}`, `{"keep_last":4}`, `{"before":4}`,
 		`{"to":"x","at":1}`, `{"to_base64":"AA=="}`, `{"ttl_ms":1,"slide":true}`, `{"at":5}`, `{"never":true}`,
 		`{"metadata":{"a":"b","c":null},"expect":1}`, `{"id":"n4","raft_addr":"h:1"}`, `{}`,
+		`{"seq":3,"data":{"a":1}}`, `{"id":"m","data_base64":"AP8="}`, `{"messages":3}`, `{"turns":2}`, `{"all":true}`,
+		`{"to":"x","replace":true}`,
+		`{"id":"i","conditions":[{"key":"a","revision":3},{"key":"b","last_seq":4},{"key_base64":"AA==","exists":false}],` +
+			`"steps":[{"pop":{"key":"a","count":2,"from":"head"}},{"append":{"key":"b","messages":[{"data":1}]}}]}`,
+		`{"steps":[{"edit":{"key":"a","seq":3,"data":"x"}},{"remove":{"key":"a","id":"m"}},` +
+			`{"replace":{"key":"b","from":2,"messages":[{"id":"m","data":null}]}},{"retain":{"key":"b","turns":2}}]}`,
+		`{"steps":[{"rename":{"key":"a","to":"b","replace":true}},{"delete":{"key":"c"}},{"retain":{"key":"c","all":true}},` +
+			`{"set_fields":{"key":"h","fields":[{"name":"f","data":"v"}]}}]}`,
 	} {
 		f.Add([]byte(s))
 	}
@@ -225,6 +233,11 @@ func FuzzDecodeOthers(f *testing.F) {
 		func(b []byte) error { _, err := readPatch(inBody(b)); return err },
 		func(b []byte) error { _, err := readNode(inBody(b)); return err },
 		func(b []byte) error { _, err := readNothing(inBody(b)); return err },
+		func(b []byte) error { _, err := readEdit(inBody(b)); return err },
+		func(b []byte) error { _, err := readRemove(inBody(b)); return err },
+		func(b []byte) error { _, err := readRetain(inBody(b)); return err },
+		func(b []byte) error { _, err := readRename(inBody(b)); return err },
+		func(b []byte) error { _, err := decodeTransaction(b, "0", turn.DefaultLimits()); return err },
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for i, decode := range decoders {

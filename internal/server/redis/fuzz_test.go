@@ -31,6 +31,7 @@ func FuzzRequests(f *testing.F) {
 			}
 		}
 	})
+	names = append(names, fuzzedTransactions...)
 	for i := range names {
 		f.Add([]byte{byte(i), 0, byte(i + 1), 1, 1, byte(i), byte(i + 2), 2, 0, 3, 1, byte(2 * i)})
 	}
@@ -79,6 +80,13 @@ func FuzzRequests(f *testing.F) {
 var neverFuzzed = []string{"auth", "quit", "client|reply", "client|kill", "blpop", "brpop", "blmpop", "blmove",
 	"brpoplpush", "wait", "waitaof", "subscribe", "psubscribe", "turn.tail"}
 
+// fuzzedTransactions have the steps that a line for each command does not show.
+var fuzzedTransactions = []string{
+	"TURN.TX ID i IF mine:1 EXISTS STEP 6 TURN.POP mine:1 COUNT 1 FROM HEAD STEP 5 TURN.APPEND mine:new MSG m p",
+	"TURN.TX STEP 5 TURN.EDIT mine:1 SEQ 1 p STEP 4 TURN.REMOVE mine:1 SEQ 1 STEP 7 TURN.REPLACE mine:1 FROM 1 MSG m p",
+	"TURN.TX ID i STEP 4 TURN.RENAME mine:1 mine:new REPLACE STEP 4 TURN.RETAIN mine:2 MESSAGES 1",
+}
+
 // readReplies reads the replies as a client does.
 func readReplies(t *testing.T, sent, seen []byte) {
 	in := resp.NewReplyReader(bytes.NewReader(seen), resp.Limits{})
@@ -94,7 +102,8 @@ func readReplies(t *testing.T, sent, seen []byte) {
 var fuzzArguments = []string{"", "0", "-1", "1", "9223372036854775807", "-9223372036854775809", "1e400", "nan",
 	"mine:1", "mine:new", "theirs:list", "theirs:", "*", "[^", "(1", "+inf",
 	"MATCH", "COUNT", "LIMIT", "WITHSCORES", "NX", "XX", "GT", "KEEPTTL", "MSG", "EXPECT", "FROM", "KEEP", "PREFIX",
-	"STREAMS", "LAST", "\x00\xff\r\n", "1-1", "$", "MAXLEN", "~"}
+	"STREAMS", "LAST", "\x00\xff\r\n", "1-1", "$", "MAXLEN", "~",
+	"STEP", "IF", "REVISION", "ABSENT", "SEQ", "TURN.POP", "TURN.RENAME", "TURNS"}
 
 // fuzzedRequest takes what it needs from the input, and returns the rest.
 func fuzzedRequest(names []string, in []byte) (args []string, rest []byte) {
