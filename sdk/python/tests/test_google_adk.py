@@ -181,6 +181,26 @@ def test_own_writes_in_flight_are_no_conflict(service):
     asyncio.run(write())
 
 
+def test_what_the_adks_newest_contract_asks(service):
+    """Ids are stripped wherever they come in, and the id of an event alone makes no event a repetition."""
+
+    async def use():
+        padded = WHERE | {"session_id": " order-42\n"}
+        assert (await service.create_session(**padded, state={"k": 1})).id == "order-42"
+        found = await service.get_session(**padded)
+        assert (found.id, found.state) == ("order-42", {"k": 1})
+        await service.append_event(found, event("one"))
+        same = event("two")
+        same.id = found.events[0].id
+        await service.append_event(found, same)
+        await service.append_event(found, same.model_copy(deep=True))  # delivered twice
+        assert names(await service.get_session(**padded)) == ["one", "two"]
+        await service.delete_session(**padded)
+        assert await service.get_session(**WHERE | {"session_id": "order-42"}) is None
+
+    asyncio.run(use())
+
+
 def test_an_event_whose_reply_is_lost_is_stored_once(proxy, service, key):
     async def write():
         mine = TurnlogSessionService(turnlog.AsyncClient(proxy.address), prefix=f"{key}:")
