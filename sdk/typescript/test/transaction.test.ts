@@ -222,7 +222,7 @@ test("a hash", async () => {
   await assert.rejects(h.all(), refused("WRONG_TYPE"));
 });
 
-test("a step that is added while a commit is under way belongs to the next one", async () => {
+test("a step that is added while a commit is in flight belongs to the next one", async () => {
   const tx = client.transaction().append("late", { data: "1" });
   const committing = tx.commit();
   tx.append("late", { data: "2" });
