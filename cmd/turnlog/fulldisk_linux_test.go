@@ -106,12 +106,20 @@ func fillDisk(t *testing.T, n *node, most int, sessions ...string) (appended int
 	return appended
 }
 
-// knowsLeader reports whether a node runs and knows which one leads.
-func (n *node) knowsLeader() bool {
+// leadership returns which node leads, and in which term, as far as a node knows; empty: it does not run, or knows none.
+func (n *node) leadership() (leader string, term uint64) {
 	r := n.run("cluster", "status", "--json") // whose exit status is 1 while writes are rejected
-	var now struct{ Leader string }
-	return json.Unmarshal([]byte(r.stdout), &now) == nil && now.Leader != ""
+	var now struct {
+		Leader string
+		Term   uint64
+	}
+	if json.Unmarshal([]byte(r.stdout), &now) != nil || now.Leader == "" {
+		return "", 0
+	}
+	return now.Leader, now.Term
 }
+
+func (n *node) knowsLeader() bool { leader, _ := n.leadership(); return leader != "" }
 
 // readiness returns whether a node says that it is ready, and what it says.
 func (n *node) readiness() (bool, string) {
@@ -229,7 +237,8 @@ func TestFullDisksOfACluster(t *testing.T) {
 func (n *node) dataDir() string { return n.args[4] }
 
 func byRole(nodes []*node) (leader *node, followers []*node) {
-	id := nodes[0].field("leader", "cluster", "status")
+	var id string
+	nodes[0].until("a node leads", func() bool { id, _ = nodes[0].leadership(); return id != "" })
 	for _, n := range nodes {
 		if n.args[2] == id {
 			leader = n

@@ -41,11 +41,11 @@ func TestTracesGoOnFromTheGoClient(t *testing.T) {
 	if h, err := s.Last(in(read), 20); err != nil || len(h.Messages) != 2 {
 		t.Fatal(h, err)
 	}
-	if got := c.wait(t, written, 4); !strings.HasPrefix(got, "TURN.APPEND @turnlog "+nodes[0].args[2]) ||
+	if got := c.wait(written, 4); !strings.HasPrefix(got, "TURN.APPEND @turnlog "+nodes[0].args[2]) ||
 		!strings.Contains(got, "turnlog.apply") {
 		t.Errorf("the append's spans below the client's:\n%s", got)
 	}
-	if got := c.wait(t, read, 2); !strings.HasPrefix(got, "TURN.READ @") {
+	if got := c.wait(read, 2); !strings.HasPrefix(got, "TURN.READ @") {
 		t.Errorf("the read's spans below the client's:\n%s", got)
 	}
 	c.mu.Lock()
