@@ -26,10 +26,10 @@ func (a *arguments) mix(s Scenario, seed uint64) Scenario {
 }
 
 // beyondOld are faults in which the older version may do what is no longer accepted, or has
-// to be removed and added again: without it the level rises, and it is rejected for good.
+// to be removed and added again: without it the level rises, and it is rejected for good. Demoting takes level 2.
 func beyondOld() []string {
 	return append(damages(), "disk-low", "disks-low", "disk-full", "lying-disk", "bit-error", "short-read", "replaced",
-		"leader-removed")
+		"leader-removed", "demoted")
 }
 
 // newerWorkloads are workloads that the older version does not support: the calls of pipelines could
