@@ -36,8 +36,8 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Peers says how a node connects to the other nodes of its cluster. The zero value is for a node
-// that is alone.
+// Peers says how a node connects to the other nodes of its cluster, and what it tells them of itself. The
+// zero value is for a node that is alone.
 type Peers struct {
 	// Addr is the HOST:PORT to listen on for other nodes; empty: no node can join. Advertise is the
 	// address that the others are told to dial; default: Addr.
@@ -47,6 +47,14 @@ type Peers struct {
 	InitialCluster map[string]string
 	// Join makes a node with an empty directory wait until it is added to a running cluster.
 	Join bool
+
+	// Zone is where this node is: a zone of a cloud, a data centre, a rack. turn.Cluster shows it, and its
+	// ZoneRisks the zones whose failure would leave no majority. At most 64 bytes without spaces; empty: it is
+	// not said.
+	Zone string
+	// LeaderPreference, 0 to 1000, has leadership move to the voter with the highest number, once that has been
+	// able to lead for 10 s. 0 on all nodes: leadership stays where it is.
+	LeaderPreference int
 
 	// TLSCert, TLSKey and TLSCA are PEM files: the certificate that this node shows to the others, its
 	// key, and the authority that signs the certificates of all nodes.
@@ -110,6 +118,7 @@ func (c *Config) settings() config.Config {
 	p := &c.Peers
 	s.Listen.Raft, s.Advertise.Raft = p.Addr, p.Advertise
 	s.Cluster.Initial, s.Cluster.Join = pairs(p.InitialCluster), p.Join
+	s.Cluster.Zone, s.Cluster.LeaderPreference = p.Zone, p.LeaderPreference
 	s.NodeTLS.Cert, s.NodeTLS.Key, s.NodeTLS.CA, s.ClusterSecret.File = p.TLSCert, p.TLSKey, p.TLSCA, p.SecretFile
 	if p.Addr == "" {
 		s.Log.TailBytes = aloneTail

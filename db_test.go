@@ -157,6 +157,10 @@ func TestOpenFails(t *testing.T) {
 		"a file called like a setting": {turnlog.Config{Dir: t.TempDir(), Servers: turnlog.Servers{
 			RESPAddr: "127.0.0.1:0", TLSCert: "dir/tls-cert", TLSKey: "dir/tls-key"}},
 			"open dir/tls-cert: no such file"},
+		"a zone with a space": {turnlog.Config{Dir: t.TempDir(), Peers: turnlog.Peers{Zone: "zone 1"}},
+			`: Peers.Zone "zone 1": must have up to 64 bytes, and no spaces`},
+		"a negative preference": {turnlog.Config{Dir: t.TempDir(), Peers: turnlog.Peers{LeaderPreference: -1}},
+			": Peers.LeaderPreference -1: must be 0 to 1000"},
 		"no users": {turnlog.Config{Dir: t.TempDir(), Servers: turnlog.Servers{UsersFile: "nowhere.yaml"}},
 			"nowhere.yaml"},
 	} {

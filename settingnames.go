@@ -13,6 +13,8 @@ var settingNames = map[string]string{
 	"raft-advertise":      "Peers.Advertise",
 	"initial-cluster":     "Peers.InitialCluster",
 	"join":                "Peers.Join",
+	"zone":                "Peers.Zone",
+	"leader-preference":   "Peers.LeaderPreference",
 	"node-tls-cert":       "Peers.TLSCert",
 	"node-tls-key":        "Peers.TLSKey",
 	"node-tls-ca":         "Peers.TLSCA",
@@ -30,8 +32,8 @@ var settingNames = map[string]string{
 }
 
 // wordOfError is what may be the name of a setting: all of what is between spaces and punctuation, so
-// that a part of a file's name is none.
-var wordOfError = regexp.MustCompile(`[^\s",:;()]+`)
+// that a part of a file's name is none; or a quoted value, which is none.
+var wordOfError = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[^\s",:;()]+`)
 
 // configError is an error of the node's settings, which names the fields of Config in their place.
 type configError struct{ error }
