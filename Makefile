@@ -45,9 +45,10 @@ check: lint build ## what to run before a commit: lint, build, and the short tes
 race: test-deps ## run the tests of the concurrent packages under the race detector
 	$(GO) test $(PARALLEL) -timeout 20m -race -short $(RACE)
 
-lint: ## check formatting, vet, staticcheck, words, the table "Where is" of ARCHITECTURE.md, lines and the order of files
+lint: ## check formatting, vet (for macOS, too, for which releases are built), staticcheck, words, the table "Where is" of ARCHITECTURE.md, lines and the order of files
 	@unformatted="$$(gofmt -l .)"; test -z "$$unformatted" || { echo "not formatted:"; echo "$$unformatted"; exit 1; }
 	$(GO) vet ./...
+	GOOS=darwin CGO_ENABLED=0 $(GO) vet ./...
 	$(GO) tool staticcheck ./...
 	$(GO) run ./test/words
 	$(GO) run ./test/where

@@ -5,7 +5,10 @@ package disk
 import "errors"
 
 // Disk is one that is mounted, which needs Linux.
-type Disk struct{ faults }
+type Disk struct {
+	faults
+	off chan struct{} // never closed
+}
 
 // Mount fails here.
 func Mount(dir, behind string) (*Disk, error) {

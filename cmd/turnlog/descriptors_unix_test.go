@@ -128,6 +128,32 @@ func TestDescriptorsAreMeasured(t *testing.T) {
 	}
 }
 
+// serveFlooded starts a node with users, with TLS for clients or without. descriptors
+// is how many open files it may have; 0: as many as this process.
+func (s *secured) serveFlooded(ports []string, secure bool, descriptors int) *process {
+	args := []string{binary, "serve", "--data-dir", s.file("data"), "--resp-addr", ports[0], "--http-addr", ports[1],
+		"--raft-addr", ports[2]}
+	url, client := "http://", http.DefaultClient
+	if secure {
+		args, url, client = append(args, s.flags("n1")...), "https://", s.client()
+	} else {
+		args = append(args, "--users-file", s.file("users.yaml"))
+	}
+	if descriptors > 0 {
+		args = append([]string{"sh", "-c", `ulimit -n "$0" && exec "$@"`, fmt.Sprint(descriptors)}, args...)
+	}
+	p := startCommand(s.t, nil, exec.Command(args[0], args[1:]...))
+	p.until("ready", func() bool {
+		res, err := client.Get(url + ports[1] + "/readyz")
+		if err != nil {
+			return false
+		}
+		res.Body.Close()
+		return res.StatusCode == http.StatusOK
+	})
+	return p
+}
+
 // One user who opens as many connections as possible, with and without a password, at both
 // ports, keeps no administrator out of either.
 func TestUserLeavesConnectionsToAdministrators(t *testing.T) {

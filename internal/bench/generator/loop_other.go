@@ -1,6 +1,6 @@
 //go:build !linux
 
-package bench
+package generator
 
 import (
 	"context"
@@ -9,6 +9,6 @@ import (
 
 // drive runs the clients over their connections until all are idle, or ctx ends.
 // A client whose connection fails is idle from then on; the error is recorded.
-func drive(ctx context.Context, clients []*client, conns []net.Conn) error {
+func drive(ctx context.Context, clients []*Client, conns []net.Conn) error {
 	return driveGoroutines(ctx, clients, conns)
 }
