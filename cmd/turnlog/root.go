@@ -24,8 +24,9 @@ const exitHelp = `Exit status:
   3  the outcome is unknown: the change may or may not have taken place, or
      (cluster checksum) not all states were compared
   4  a condition does not hold (--expect, an id used twice, a session that exists)
-  5  there is no such session (info, expire, fork, rename, rm) or member (cluster
-     remove); other commands find no messages in such a session, and end with 0`
+  5  what is named is not there: a session (info, edit, expire, fork, rename, rm),
+     a message (edit), a field (hash get), a member, a backup, or a context; other
+     commands find no messages in such a session, and end with 0`
 
 func rootCommand(a *cli.App) *cobra.Command {
 	showVersion := false

@@ -59,8 +59,7 @@ func userAddCommand(a *cli.App) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&right, "right", "write", "read, write or admin")
 	f.StringArrayVar(&u.Namespaces, "allow-namespace", []string{},
-		"namespace that the user may use, * for all; can be given several times (default: none, so that "+
-			"the user can do nothing yet)")
+		"namespace that the user may use, * for all; can be given several times; needed unless --right is admin")
 	f.StringArrayVar(&u.Prefixes, "allow-prefix", nil,
 		"allow only keys with this prefix; can be given several times (default: every key)")
 	f.StringArrayVar(&u.Channels, "allow-channel", nil,
