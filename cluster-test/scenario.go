@@ -109,7 +109,7 @@ func scenarios() []Scenario {
 			Must:    []string{"leader changes"}},
 		{Name: "transactions", About: "transactions over several keys, of all kinds, while nodes die, freeze, are " +
 			"cut off and catch up by snapshot",
-			Workloads: []string{"moves", "whole", "tx"}, Rate: 900, Flags: smallLog,
+			Workloads: []string{"moves", "whole", "tx"}, Rate: 900, MinRate: 10, Flags: smallLog,
 			Must: []string{"leader changes", "unknown", "conflicts"},
 			Nemesis: []string{"kill-leader", "kill-follower", "kill-all", "pause-leader", "partition-leader",
 				"lost-replies", "late-requests", "transfer", "long-absence"}},
