@@ -46,6 +46,8 @@ func start(t *testing.T, id, dir string, l net.Listener, peers map[string]string
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	node, err := raftstore.Open(raftstore.Config{NodeID: id, DataDir: dir, InitialCluster: peers,
+		// A machine that is busy with other things answers late, not with an error.
+		Calls: raftstore.CallBounds{LeaderWait: time.Minute, OutcomeWait: time.Minute},
 		Peers: raftstore.Peers{Listener: l}, Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
