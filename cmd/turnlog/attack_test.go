@@ -102,7 +102,7 @@ func TestAdministrationKeepsToItsTimeout(t *testing.T) {
 	}
 	defer silent.Close()
 	n := startNode(t, t.TempDir(), "--http-advertise", silent.Addr().String())
-	n.fails(cli.ExitUnknown, "UNKNOWN_OUTCOME", "cluster", "checksum", "--timeout", "300ms")
+	n.fails(cli.ExitUnknown, "UNKNOWN_OUTCOME", "cluster", "checksum", "--timeout", "3s")
 }
 
 // TestImpostorGetsNoToken: another program of this machine, asked in place of a node,

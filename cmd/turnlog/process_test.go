@@ -163,7 +163,7 @@ func (p *process) text() string {
 // until waits for something that the process does.
 func (p *process) until(what string, ok func() bool) {
 	p.t.Helper()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(time.Minute)
 	for !ok() {
 		select {
 		case <-p.ended:
@@ -181,7 +181,7 @@ func (p *process) stop(s os.Signal) int {
 	p.cmd.Process.Signal(s)
 	select {
 	case <-p.ended:
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		p.t.Fatalf("does not stop:\n%s", p.text())
 	}
 	return p.cmd.ProcessState.ExitCode()

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -109,9 +108,8 @@ func TestSlowDiskPage(t *testing.T) {
 	}
 	other.until("another node leads", func() bool {
 		_ = other.run("append", "a", "x", "--timeout", "5s")
-		r := other.run("cluster", "status", "--json") // whose exit status is 1 while none leads
-		var now struct{ Leader string }
-		return json.Unmarshal([]byte(r.stdout), &now) == nil && now.Leader != "" && now.Leader != leader.args[2]
+		now, _ := other.leadership()
+		return now != "" && now != leader.args[2]
 	})
 	slow.Set(disk.Faults{}) // or else elections may go on while the page's commands run
 	other.until("all is well", func() bool {
@@ -142,11 +140,12 @@ func TestZonesPage(t *testing.T) {
 	nodes := startNodesWith(t, func(i int) []string {
 		return [][]string{{"--zone", "eu-1a", "--leader-preference", "10"}, {"--zone", "eu-1a"}, {"--zone", "eu-1b"}}[i]
 	}, t.TempDir(), t.TempDir(), t.TempDir())
-	nodes[1].until("the preferred node leads", func() bool {
-		r := nodes[1].run("cluster", "status", "--json")
-		var now struct{ Leader string }
-		return json.Unmarshal([]byte(r.stdout), &now) == nil && now.Leader == "n1"
-	})
+	for _, n := range nodes { // n1 itself may say so last
+		n.until("the preferred node leads, and all is well", func() bool {
+			leader, _ := n.leadership()
+			return leader == "n1" && n.run("cluster", "status").status == 0
+		})
+	}
 	text := follow(t, "../../docs/operations/zones.md", nodes)
 	says(t, text, "warning: 2 of 3 voters are in zone eu-1a (n1, n2): without it, there is no majority", "ZONE",
 		"eu-1a, prefers 10", "n1 leader in eu-1a", "n2 follower in eu-1a", "n3 follower in eu-1b",

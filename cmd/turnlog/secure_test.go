@@ -56,7 +56,7 @@ func (s *secured) as(user string) []string {
 	if err := os.WriteFile(file, []byte(s.passwords[user]+"\n"), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
-	return []string{"--tls-ca", s.file("ca.crt"), "--user", user, "--password-file", file, "--timeout", "3s"}
+	return []string{"--tls-ca", s.file("ca.crt"), "--user", user, "--password-file", file}
 }
 
 func (s *secured) tls() *tls.Config {
