@@ -24,7 +24,12 @@ import (
 // lost, and the node must not start: it may have promised votes and entries of
 // which it now knows nothing.
 func (n *Node) bootstrap(ctx context.Context) error {
-	if n.cfg.Join || !n.data.Blank() {
+	if !n.data.Blank() {
+		return nil
+	}
+	if n.cfg.Join {
+		n.log.Info("waiting to be added to a cluster, as by 'turnlog cluster join' with this id and address",
+			"addr", n.cfg.Peers.Advertise)
 		return nil
 	}
 	initial := n.cfg.InitialCluster

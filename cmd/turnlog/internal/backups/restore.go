@@ -36,9 +36,10 @@ func (n *newNode) cluster(log *slog.Logger) newcluster.Config {
 
 // next says how the cluster goes on.
 func (n *newNode) next() string {
-	return fmt.Sprintf(`Start its first node, with your further settings and without --initial-cluster,
-with which nodes that have empty directories would begin a second, empty cluster:
-  turnlog serve --node-id %[1]s --data-dir %[2]s --raft-addr %[3]s
+	return fmt.Sprintf(`Start its first node, with your further settings and without --initial-cluster, with
+which nodes that have empty directories would begin a second, empty cluster. With --join, this
+node does not begin one either if it loses its directory one day:
+  turnlog serve --node-id %[1]s --data-dir %[2]s --raft-addr %[3]s --join
 Then start the others with --join and empty data directories, and add each:
   turnlog cluster join ID RAFT-ADDR`, n.id, n.dir, n.addr)
 }
