@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -28,7 +29,8 @@ func require(t *testing.T) (binary string) {
 // machine, and changes of them are its own.
 type machine struct {
 	t    *testing.T
-	init int // systemd's process
+	init int    // systemd's process
+	kill func() // as a loss of power does
 }
 
 func startMachine(t *testing.T) *machine {
@@ -44,8 +46,9 @@ func startMachine(t *testing.T) *machine {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	m := &machine{t: t, init: child(t, cmd.Process.Pid)}
+	kill := sync.OnceFunc(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	t.Cleanup(kill)
+	m := &machine{t: t, init: child(t, cmd.Process.Pid), kill: kill}
 	m.until("systemd runs", func() bool {
 		comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", m.init))
 		if err != nil {
@@ -104,8 +107,8 @@ func (m *machine) run(script string) string {
 	m.t.Helper()
 	out, err := m.try(script)
 	if err != nil {
-		log, _ := m.try("journalctl --no-pager -o cat -n 20")
-		m.t.Fatalf("%s\n%v: %s\nthe journal:\n%s", script, err, out, log)
+		log, _ := m.try("journalctl --sync; journalctl --no-pager -o cat -n 20; systemctl --no-pager status 'turnlog*'")
+		m.t.Fatalf("%s\n%v: %s\nthe journal, and the units:\n%s", script, err, out, log)
 	}
 	return strings.TrimSpace(out)
 }
