@@ -46,7 +46,7 @@ class TransactionBase(Generic[C]):
 
     @property
     def id(self) -> str:
-        """The id by which, with the keys of its steps and conditions, it is known for ten minutes: it takes place once."""
+        """The id: with the keys of steps and conditions, it is known for ten minutes, so that it takes place once."""
         return self._id
 
     def if_revision(self: X, key: Key, revision: int) -> X:
