@@ -86,7 +86,8 @@ func TestSecuringACluster(t *testing.T) {
 func TestBackupPage(t *testing.T) {
 	text := run(t, "../../docs/operations/backup.md")
 	says(t, text, "backups/turnlog-", "sound: backups/turnlog-", "sound: elsewhere.tlb",
-		"data-n1 is the first node of the new cluster", "3 of 3 nodes compared", "node n1 of cluster",
+		"data-n1 is the first node of the new cluster", " --join\nThen start the others",
+		"3 of 3 nodes compared", "node n1 of cluster",
 		"recovered is the first node of the new cluster")
 	if n := strings.Count(text, "seq 1, revision 1"); n != 3 || strings.Count(text, "had been appended before") != 2 {
 		t.Errorf("the append was answered %d times, and twice as a duplicate?\n%s", n, text)
