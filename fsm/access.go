@@ -20,6 +20,9 @@ func (a access) ReadBytes() int { return a.cfg.ReadBytes }
 // ReadMessages returns how many messages an answer may have.
 func (a access) ReadMessages() int { return turn.Limits{ReadBytes: a.cfg.ReadBytes}.ReadMessages() }
 
+// AnswerBytes returns what an answer may count for in all.
+func (a access) AnswerBytes() int { return turn.Limits{ReadBytes: a.cfg.ReadBytes}.AnswerBytes() }
+
 // Search lets any query search: it holds up others for a bounded time only.
 func (a access) Search() error { return nil }
 

@@ -19,6 +19,9 @@ type Budget struct {
 	Messages int
 	Bytes    int64 // of payload
 	Tokens   int64 // a token is counted as four bytes of payload
+	// Size bounds what the messages count for, as Limits.AnswerBytes says. It also keeps from returning a tool call or
+	// result that the other bounds leave out; only one message alone exceeds it.
+	Size int64
 }
 
 // ToolReach is the greatest distance, in messages, at which a tool call and
@@ -55,6 +58,9 @@ func (b Budget) Take(newest bool, next func() (Message, bool)) (kept []Message, 
 	return kept, cut
 }
 
+// size is what a message counts for in an answer.
+func (m *Message) size() int64 { return int64(ItemBytes + len(m.ID) + len(m.Data)) }
+
 // bytes is the payload bound that Bytes and Tokens make together.
 func (b Budget) bytes() int64 {
 	limit := int64(math.MaxInt64)
@@ -79,6 +85,7 @@ type cutter struct {
 	ended  bool
 	seen   []Message
 	extra  int64 // payload bytes seen beyond the budget
+	room   int64 // what is left of Size beyond the messages that fit the budget
 
 	linked int              // seen[start:linked] have been searched for tool ids
 	start  int              // no link of an earlier position is of interest
@@ -91,6 +98,9 @@ type cutter struct {
 // at least one if there is any, and whether they are all.
 func (c *cutter) fill(b Budget) (fit int, whole bool) {
 	left := b.bytes()
+	if c.room = b.Size; c.room <= 0 {
+		c.room = math.MaxInt64
+	}
 	for {
 		m, ok := c.next()
 		if !ok {
@@ -100,9 +110,10 @@ func (c *cutter) fill(b Budget) (fit int, whole bool) {
 		c.seen = append(c.seen, m)
 		left -= int64(len(m.Data))
 		n := len(c.seen)
-		if n > 1 && (left < 0 || b.Messages > 0 && n > b.Messages) {
+		if n > 1 && (left < 0 || b.Messages > 0 && n > b.Messages || c.room < m.size()) {
 			return n - 1, false
 		}
+		c.room -= m.size()
 	}
 }
 
@@ -119,6 +130,9 @@ func (c *cutter) settle(fit int) int {
 	}
 	for k := fit + 1; k <= fit+ToolReach; k++ {
 		if k > len(c.seen) && !c.more() {
+			break
+		}
+		if c.room -= c.seen[k-1].size(); c.room < 0 {
 			break
 		}
 		if c.clean(k) {

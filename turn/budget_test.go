@@ -102,6 +102,36 @@ func take(b Budget, ms []Message, newest bool) (kept []Message, cut bool) {
 	return kept, cut
 }
 
+// What the messages count for is bounded, also where a tool call would be cut from its result; one alone is taken.
+func TestSizeIsNotExceeded(t *testing.T) {
+	one := int64(100 + ItemBytes)
+	for _, x := range []struct {
+		words       string
+		newest      bool
+		size        int64
+		first, last uint64
+	}{
+		{"t t t t", true, 3 * one, 2, 4},
+		{"t t t t", true, 3*one - 1, 3, 4},
+		{"t t t t", false, 3 * one, 1, 3},
+		{"t t t t", true, 4 * one, 1, 4},
+		{"t t", true, 1, 2, 2},
+		{"t c:a r:a", true, one, 3, 3}, // the call does not fit
+		{"t c:a r:a", true, 2 * one, 2, 3},
+		{"t c:a r:a t t", true, 3*one + 1, 4, 5},
+	} {
+		kept, cut := take(Budget{Size: x.size}, script(x.words), x.newest)
+		if len(kept) == 0 || kept[0].Seq != x.first || kept[len(kept)-1].Seq != x.last ||
+			cut != (len(kept) < len(strings.Fields(x.words))) {
+			t.Errorf("%q of %d bytes, newest %v: %+v, cut %v", x.words, x.size, x.newest, kept, cut)
+		}
+	}
+	kept, _ := take(Budget{Messages: 1, Size: 2*one - 1}, script("t c:a r:a"), true)
+	if len(kept) != 1 {
+		t.Errorf("to keep a call and its result together, %d messages are kept", len(kept))
+	}
+}
+
 func takeCounting(b Budget, ms []Message, newest bool) (kept []Message, cut bool, asked int) {
 	kept, cut = b.Take(newest, func() (Message, bool) {
 		if asked == len(ms) {

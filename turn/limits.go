@@ -11,13 +11,34 @@ type Limits struct {
 	KeyBytes       int
 	IDBytes        int
 	MetaBytes      int // all metadata keys and values of a session together
-	ReadBytes      int // payload bytes of one answer; a read beyond it, or beyond ReadMessages, is cut, with More set
+	ReadBytes      int // payload bytes of one answer; a read beyond it, ReadMessages or AnswerBytes is cut: More is set
 	ForkMessages   int
 	ForkBytes      int
 }
 
 // ReadMessages is how many messages one answer may have: each takes memory beside its payload.
 func (l Limits) ReadMessages() int { return max(1024, l.ReadBytes/64) }
+
+// AnswerBytes bounds what one answer counts for in all: its payloads, ids, names and metadata, and for each message and
+// element ItemBytes, for each session SessionBytes, and for each field of an entry or of metadata FieldBytes beside
+// that. Only one message, element, entry or session alone exceeds it.
+//
+// So every answer fits a frame between nodes, which has 96 MiB. In it, numbers take up to 9 bytes, and lengths up to 5:
+// beside what they hold, a message takes 28 (two numbers, two lengths), an element 20 (a number, two lengths, a byte),
+// an entry 23 (two numbers, a length), a field 10 (two lengths), and a session 155 (15 numbers, four lengths). The rest
+// of an answer, its Session included, takes less than 1 MiB.
+func (l Limits) AnswerBytes() int {
+	return min(l.ReadBytes+max(l.ReadBytes/4, 128<<10), maxAnswerBytes)
+}
+
+// What parts of an answer count for beside what they hold: see AnswerBytes.
+const (
+	ItemBytes    = 32
+	FieldBytes   = 40 // that is how much memory it takes; between nodes, it is less
+	SessionBytes = 256
+
+	maxAnswerBytes = 95 << 20
+)
 
 // DefaultLimits returns the limits that apply if nothing is configured.
 func DefaultLimits() Limits {

@@ -28,7 +28,7 @@ type Read struct {
 	Key       Key
 	From      ReadFrom
 	Seq       uint64
-	Limit     int // 0: no limit but Limits.ReadBytes
+	Limit     int // 0: no limit but Limits.ReadBytes, ReadMessages and AnswerBytes, which cut any read
 	MaxBytes  int64
 	MaxTokens int64
 	// Whole also keeps Limit from cutting between a tool call and its result; see Budget.
@@ -42,7 +42,7 @@ type Read struct {
 
 // List returns the elements Start..Stop of the session as a Redis list,
 // inclusive, negative indices counting from the tail. Result: Messages in list
-// order, Session. More than Limits.ReadBytes, or ReadMessages, is TooLarge: a list is never cut.
+// order, Session. More than Limits.ReadBytes, ReadMessages or AnswerBytes is TooLarge: a list is never cut.
 type List struct {
 	Key         Key
 	Start, Stop int64

@@ -143,6 +143,9 @@ func (a *answering) leave(size int) {
 	a.bytes -= size
 }
 
+// beyondFrame is what becomes of an answer that fits no frame; nodes of all versions say it.
+const beyondFrame = "the answer is larger than a frame may be"
+
 func (a *answering) reply(f frame, p []byte, err error) {
 	a.leave(len(f.payload))
 	out := frame{typ: frameResponse, id: f.id, tag: statusOK, payload: p}
@@ -150,7 +153,7 @@ func (a *answering) reply(f frame, p []byte, err error) {
 	case err != nil:
 		out.tag, out.payload = statusFailed, []byte(err.Error())
 	case len(p) > a.net.cfg.Bounds.Frame:
-		out.tag, out.payload = statusFailed, []byte("the answer is larger than a frame may be")
+		out.tag, out.payload = statusFailed, []byte(beyondFrame)
 	}
 	a.put(out)
 }

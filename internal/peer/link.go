@@ -20,6 +20,8 @@ var (
 	// ErrLost: the connection broke before the answer came. The request may have
 	// been handled.
 	ErrLost = errors.New("peer: connection lost before the answer came")
+	// ErrAnswerTooLarge: there is an answer, and no frame has room for it.
+	ErrAnswerTooLarge = errors.New("peer: " + beyondFrame)
 )
 
 // RemoteError is an error that the peer's handler returned.
@@ -298,6 +300,8 @@ func (l *link) read(c net.Conn, heard *heard) error {
 			c.done(f.payload, nil)
 		case f.tag == statusOverloaded:
 			c.done(nil, ErrOverloaded)
+		case string(f.payload) == beyondFrame:
+			c.done(nil, ErrAnswerTooLarge)
 		default:
 			c.done(nil, &RemoteError{string(f.payload)})
 		}

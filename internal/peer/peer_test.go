@@ -190,6 +190,22 @@ func TestHandlerErrorReachesTheAsker(t *testing.T) {
 	}
 }
 
+// An answer for which no frame has room is told apart from a node that fails.
+func TestAnswerBeyondAFrame(t *testing.T) {
+	a := start(t, "a")
+	b := start(t, "b", func(c *Config) {
+		c.Bounds.Frame = 100
+		c.Serve = func(_ context.Context, r Request) ([]byte, error) { return make([]byte, r.Kind), nil }
+	})
+	join(t, a, b, "b")
+	if p, err := a.Call(t.Context(), "b", 100, nil); len(p) != 100 || err != nil {
+		t.Errorf("an answer that just fits: %d bytes, %v", len(p), err)
+	}
+	if _, err := a.Call(t.Context(), "b", 101, nil); !errors.Is(err, ErrAnswerTooLarge) {
+		t.Errorf("one byte more: %v", err)
+	}
+}
+
 func TestGivingUpCancelsTheHandler(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancelled := make(chan struct{})

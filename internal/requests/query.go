@@ -40,9 +40,16 @@ func (c Client) ReadIndex(ctx context.Context, leader string) (uint64, error) {
 func (c Client) Query(ctx context.Context, leader string, of trace.Context, q []byte) (r turn.Result, again bool,
 	err error) {
 	answer, err := c.callQuery(ctx, leader, of, q)
+	return queried(ctx, answer, err)
+}
+
+// queried is what Query returns, by what the leader answered.
+func queried(ctx context.Context, answer []byte, err error) (r turn.Result, again bool, _ error) {
 	switch {
 	case errors.Is(err, peer.ErrOverloaded):
 		return r, false, turn.Errorf(turn.Overloaded, "too many queries are in flight between this node and the leader")
+	case errors.Is(err, peer.ErrAnswerTooLarge):
+		return r, false, errTooLarge()
 	case err != nil && ctx.Err() != nil:
 		return r, false, unavailable("the leader did not answer in time: %v", err)
 	case err != nil:
@@ -61,6 +68,11 @@ func (c Client) Query(ctx context.Context, leader string, of trace.Context, q []
 	return r, false, err
 }
 
+// errTooLarge is why there is an answer, and none that one node can send another: it would be as large again.
+func errTooLarge() *turn.Error {
+	return turn.Errorf(turn.TooLarge, "the answer is larger than what one node sends another; ask for less, or in parts")
+}
+
 // callQuery sends a query. A leader of an older version, which knows nothing of traces, gets it without one.
 func (c Client) callQuery(ctx context.Context, leader string, of trace.Context, q []byte) ([]byte, error) {
 	if of.Valid() {
@@ -76,7 +88,10 @@ func (c Client) callQuery(ctx context.Context, leader string, of trace.Context, 
 // QueryMember has a member answer a query of the leader's; answered is false if it cannot tell.
 func (c Client) QueryMember(ctx context.Context, id string, q []byte) (r turn.Result, answered bool, err error) {
 	answer, err := c.Net.Call(ctx, id, kindMemberQuery, q)
-	if err != nil {
+	switch {
+	case errors.Is(err, peer.ErrAnswerTooLarge):
+		return r, true, errTooLarge()
+	case err != nil:
 		return r, false, err
 	}
 	content, f, err := open(answer)

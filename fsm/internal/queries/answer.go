@@ -55,7 +55,7 @@ func (a answerer) ofValue(q turn.Query, x values.Question, r *turn.Result) error
 		mode = ByName
 	}
 	err := a.Value(x.Key, x.Type, mode, r, func(e *memtable.Elements) error {
-		return values.Answer(q, e, a.ReadBytes(), r)
+		return values.Answer(q, e, values.Bounds{Payload: a.ReadBytes(), Size: a.AnswerBytes()}, r)
 	})
 	if err == nil && r.Session == nil {
 		values.Absent(q, r)

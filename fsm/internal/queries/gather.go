@@ -24,7 +24,8 @@ func (a answerer) readBudget(q *turn.Read, newest bool, walk func(func(*layout.R
 	next, stop := iter.Pull(func(yield func(turn.Message) bool) { // on a stack of its own
 		err = store.Guarded(func() error { return walk(func(rec *layout.Record) bool { return yield(rec.Message()) }) })
 	})
-	b := turn.Budget{Messages: a.limit(q), Bytes: int64(a.ReadBytes()), Tokens: q.MaxTokens}
+	b := turn.Budget{Messages: a.limit(q), Bytes: int64(a.ReadBytes()), Tokens: q.MaxTokens,
+		Size: int64(a.AnswerBytes())}
 	if q.MaxBytes > 0 {
 		b.Bytes = min(b.Bytes, q.MaxBytes)
 	}
@@ -37,14 +38,25 @@ func (a answerer) readBudget(q *turn.Read, newest bool, walk func(func(*layout.R
 // one at least.
 type gather struct {
 	limit   int
-	bytes   int
+	room    room
 	records []layout.Record
 	cut     bool
 }
 
+// room is what messages may yet take in an answer.
+type room struct{ payload, size int }
+
+func (a answerer) room() room { return room{a.ReadBytes(), a.AnswerBytes()} }
+
+// take takes a message, and reports whether there is room for it.
+func (m *room) take(r *layout.Record) bool {
+	m.payload -= len(r.Data)
+	m.size -= turn.ItemBytes + len(r.ID) + len(r.Data)
+	return m.payload >= 0 && m.size >= 0
+}
+
 func (g *gather) take(r *layout.Record) bool {
-	g.bytes -= len(r.Data)
-	if len(g.records) > 0 && g.bytes < 0 || len(g.records) == g.limit {
+	if fits := g.room.take(r); !fits && len(g.records) > 0 || len(g.records) == g.limit {
 		g.cut = true
 		return false
 	}

@@ -17,10 +17,10 @@ func (a answerer) listPart(q *turn.List, h *memtable.Head, v *memtable.View, r *
 		return turn.Errorf(turn.TooLarge, "the range has %d elements, and one answer %d at most; read it in parts", n,
 			most)
 	}
-	space := a.ReadBytes()
+	space, long := a.room(), false
 	fits := func(rec *layout.Record) bool {
-		space -= len(rec.Data)
-		return space >= 0
+		long = !space.take(rec)
+		return !long
 	}
 	heads, tails := h.Live[turn.Head], h.Live[turn.Tail]
 	skip := min(first, heads) // of the head side, at the top
@@ -29,17 +29,25 @@ func (a answerer) listPart(q *turn.List, h *memtable.Head, v *memtable.View, r *
 	if err != nil {
 		return err
 	}
-	if space < 0 {
-		return values.RangeTooLong(a.ReadBytes())
+	if long {
+		return a.tooLong(space)
 	}
 	slices.Reverse(left)
 	right, err := v.RanksWhile(turn.Tail, first-skip, n-fromHead, tails, fits)
 	if err != nil {
 		return err
 	}
-	if space < 0 {
-		return values.RangeTooLong(a.ReadBytes())
+	if long {
+		return a.tooLong(space)
 	}
 	r.Messages = messages(append(left, right...))
 	return nil
+}
+
+// tooLong is the error for a range that has no room in an answer.
+func (a answerer) tooLong(left room) error {
+	if left.payload < 0 {
+		return values.RangeTooLong(a.ReadBytes())
+	}
+	return values.RangeTooLong(a.AnswerBytes())
 }

@@ -19,6 +19,7 @@ const (
 // listing is a page of sessions, which is gathered part by part.
 type listing struct {
 	q      *turn.Sessions
+	room   int // what the page may yet count for
 	r      *turn.Result
 	after  string // name of the last key that was passed
 	passed int    // keys, deleted ones included
@@ -31,7 +32,7 @@ func (a answerer) listing(q *turn.Sessions, r *turn.Result) error {
 	if err := a.Search(); err != nil {
 		return err
 	}
-	l := listing{q: q, r: r, after: q.Cursor}
+	l := listing{q: q, r: r, room: a.AnswerBytes(), after: q.Cursor}
 	defer func() { a.PassedKeys(uint64(l.looked)) }()
 	return a.EachPart(r, l.part)
 }
@@ -39,12 +40,17 @@ func (a answerer) listing(q *turn.Sessions, r *turn.Result) error {
 // part looks at some more keys, and tells whether the page is whole.
 func (l *listing) part(ks *keyspace.Keys, tx *store.Reading) (done bool, err error) {
 	limit := l.passed + PartLooked
+	var s *turn.Session
 	done = true
 	err = ks.EachSession(tx, l.q.Namespace, l.q.Prefix, l.after, func(key string, h *memtable.Head) bool {
+		k := layout.SplitKey(key)
 		wanted := h != nil && listed(l.q, h)
-		switch {
-		case wanted && len(l.r.Sessions) == l.q.Limit:
-			l.r.Cursor = l.r.Sessions[l.q.Limit-1].Key.Name
+		if wanted {
+			s = h.Describe(k)
+		}
+		switch n := len(l.r.Sessions); {
+		case wanted && (n == l.q.Limit || n > 0 && sessionSize(s) > l.room):
+			l.r.Cursor = l.r.Sessions[n-1].Key.Name
 			return false
 		case l.looked == MaxLooked:
 			l.r.Cursor = l.last
@@ -53,13 +59,13 @@ func (l *listing) part(ks *keyspace.Keys, tx *store.Reading) (done bool, err err
 			done = false
 			return false
 		}
-		k := layout.SplitKey(key)
 		l.passed, l.after = l.passed+1, k.Name
 		if h != nil {
 			l.looked, l.last = l.looked+1, k.Name
 		}
 		if wanted {
-			l.r.Sessions = append(l.r.Sessions, *h.Describe(k))
+			l.r.Sessions = append(l.r.Sessions, *s)
+			l.room -= sessionSize(s)
 		}
 		return true
 	})
@@ -74,4 +80,13 @@ func listed(q *turn.Sessions, h *memtable.Head) bool {
 		return h.Type == q.Type
 	}
 	return q.List || h.Type == turn.TypeList
+}
+
+// sessionSize is what a session counts for in an answer: see turn.Limits.
+func sessionSize(s *turn.Session) int {
+	n := turn.SessionBytes + len(s.Key.Namespace) + len(s.Key.Name)
+	for k, v := range s.Metadata {
+		n += turn.FieldBytes + len(k) + len(v)
+	}
+	return n
 }

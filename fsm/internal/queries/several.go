@@ -40,7 +40,7 @@ func (a answerer) combined(q *turn.CombineSets, r *turn.Result) error {
 				return err
 			}
 		}
-		c := values.NewCombination(q, sets, a.ReadBytes())
+		c := values.NewCombination(q, sets, min(a.ReadBytes(), a.AnswerBytes()))
 		defer func() { a.Spent(c.Cost) }()
 		return c.Answer(r)
 	})
@@ -77,7 +77,8 @@ func (a answerer) lookup(q *turn.Lookup, r *turn.Result) error {
 	}
 	defer a.PassedKeys(uint64(len(q.Keys)))
 	return a.Moment(r, func(ks *keyspace.Keys, tx *store.Reading, free func()) error {
-		l := lookup{q: q, tx: tx, left: a.ReadBytes(), r: r, stored: make(map[int]*memtable.Head)}
+		left := min(a.ReadBytes(), a.AnswerBytes()-turn.ItemBytes*len(q.Keys))
+		l := lookup{q: q, tx: tx, left: left, r: r, stored: make(map[int]*memtable.Head)}
 		r.Elements = make([]turn.Element, len(q.Keys))
 		for i := range q.Keys {
 			if err := l.inMemory(ks, i); err != nil {

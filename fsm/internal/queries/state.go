@@ -27,9 +27,11 @@ type State interface {
 	PassedKeys(n uint64)
 	// Spent takes a cost, counted in bytes as an entry's allowance is.
 	Spent(n uint64)
-	// ReadBytes returns how many bytes of payload an answer may have, and ReadMessages how many messages.
+	// ReadBytes returns how many bytes of payload an answer may have, ReadMessages how many messages, and AnswerBytes
+	// what it may count for in all: see turn.Limits.
 	ReadBytes() int
 	ReadMessages() int
+	AnswerBytes() int
 }
 
 // LookupMode tells how much is read of a value.

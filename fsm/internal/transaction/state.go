@@ -89,6 +89,9 @@ func (ks State) ReadBytes() int { return turn.DefaultLimits().ReadBytes }
 // than their payload.
 func (ks State) ReadMessages() int { return math.MaxInt }
 
+// AnswerBytes sets no bound either: what nodes of earlier versions answered decides what the state is.
+func (ks State) AnswerBytes() int { return math.MaxInt }
+
 // EachPart lets fn read the keys, part by part, until it is done.
 func (ks State) EachPart(r *turn.Result, fn func(*keyspace.Keys, *store.Reading) (done bool, err error)) error {
 	ks.Stamp(r)

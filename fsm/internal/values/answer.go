@@ -31,15 +31,19 @@ func Asks(q turn.Query) (x Question, ok bool) {
 	return Question{}, false
 }
 
+// Bounds bound an answer: Payload bounds its bytes, about, and Size what it counts for in all, by turn.Limits.
+type Bounds struct{ Payload, Size int }
+
 // Answer answers q from the elements of the value that it asks for. r has the value's Count.
-// The answer has limit bytes about: what must be whole is an error if it has more, of what
+// What must be whole is an error if it exceeds the bounds, of what
 // comes in pages the rest is left for the next one.
-func Answer(q turn.Query, e *memtable.Elements, limit int, r *turn.Result) error {
+func Answer(q turn.Query, e *memtable.Elements, b Bounds, r *turn.Result) error {
+	limit := min(b.Payload, b.Size)
 	switch q := q.(type) {
 	case *turn.GetString:
 		return getString(e, r)
 	case *turn.Fields:
-		return fields(q, e, limit, r)
+		return fields(q, e, b, r)
 	case *turn.AllFields:
 		return allFields(q, e, limit, r)
 	case *turn.Scores:
@@ -47,7 +51,7 @@ func Answer(q turn.Query, e *memtable.Elements, limit int, r *turn.Result) error
 	case *turn.Rank:
 		return rank(q, e, r)
 	case *turn.Entries:
-		return entries(q, e, limit, r)
+		return entries(q, e, b, r)
 	}
 	return turn.Errorf(turn.Invalid, "query %T is unknown", q)
 }

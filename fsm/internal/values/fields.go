@@ -114,10 +114,10 @@ func (v ops) addToField(o *turn.AddToField, r *turn.Result) error {
 	return nil
 }
 
-// fields answers with the elements that q names. Their values have no more than limit bytes.
-func fields(q *turn.Fields, e *memtable.Elements, limit int, r *turn.Result) error {
+// fields answers with the elements that q names.
+func fields(q *turn.Fields, e *memtable.Elements, b Bounds, r *turn.Result) error {
 	r.Elements = make([]turn.Element, len(q.Names))
-	size := 0
+	left, limit := b, b.Payload
 	for i, name := range q.Names {
 		el := &r.Elements[i]
 		ok, err := false, error(nil)
@@ -130,7 +130,11 @@ func fields(q *turn.Fields, e *memtable.Elements, limit int, r *turn.Result) err
 			return err
 		}
 		el.Name, el.Missing = name, !ok
-		if size += len(el.Value); size > limit {
+		left.Payload -= len(el.Value)
+		if left.Size -= turn.ItemBytes + len(name) + len(el.Value); left.Size < 0 {
+			limit = b.Size
+		}
+		if left.Payload < 0 || left.Size < 0 {
 			return turn.Errorf(turn.TooLarge,
 				"the fields have more than the %d bytes that one answer may have; ask for fewer", limit)
 		}

@@ -124,16 +124,19 @@ func (v ops) reduceStream(k turn.Key, r *turn.Result, fn func(*memtable.Head) (u
 	return nil
 }
 
-// entries answers with a range of entries, of limit bytes about.
-func entries(q *turn.Entries, e *memtable.Elements, limit int, r *turn.Result) error {
-	p := page{limit: q.Limit, bytes: limit}
+// entries answers with a range of entries.
+func entries(q *turn.Entries, e *memtable.Elements, b Bounds, r *turn.Result) error {
+	p := page{limit: q.Limit, bytes: b.Payload}
+	size := page{bytes: b.Size}
 	low, high := layout.EntryName(q.Min), layout.EntryName(q.Max)
 	var bad error
 	each := func(name string, value []byte) bool {
 		if name < low || name > high {
 			return false
 		}
-		if r.More = !p.take(len(name) + len(value)); r.More {
+		n, _ := binary.Uvarint(value) // of fields
+		counted := len(value) + turn.FieldBytes*int(min(n, uint64(len(value))))
+		if r.More = !p.take(len(name)+len(value)) || !size.take(counted); r.More {
 			return false
 		}
 		var entry turn.Entry
