@@ -2,6 +2,7 @@ package answers
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -9,26 +10,35 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// budgetWait is how long an answer waits for memory: less than a node waits for a leader's answer.
+// budgetWait is how long an answer waits for memory at most.
 const budgetWait = 2 * time.Second
+
+// mostWaiting is how many answers may wait for memory. Each keeps one of the handlers of a connection between nodes, of
+// which there are 256: the others are for what does not wait, as read indexes.
+const mostWaiting = 32
 
 // Small is up to how many bytes an answer is not charged to anything.
 const Small = 16 << 10
 
-// Budget bounds the memory of the answers that a node makes for other nodes: together they have three times the payload
-// of the longest one. Those for which nothing is left wait in their order, for a bounded time. Any goroutine may use
-// it.
+// Budget bounds the memory of the answers that a node makes for other nodes: all together take three times
+// turn.Limits.ReadBytes. If that is spent, up to mostWaiting answers wait, in their order, for a bounded time, and
+// others fail at once. Any goroutine may use it.
 type Budget struct {
-	limits turn.Limits
-	most   int64
-	left   *semaphore.Weighted
+	limits  turn.Limits
+	most    int64
+	left    *semaphore.Weighted
+	wait    time.Duration
+	waiting atomic.Int32
 }
 
-// NewBudget returns the Budget of a node with these limits.
-func NewBudget(l turn.Limits) *Budget {
+// NewBudget returns the Budget of a node with these limits, of which other nodes await answers for so long.
+func NewBudget(l turn.Limits, awaited time.Duration) *Budget {
 	most := 3 * int64(l.ReadBytes)
-	return &Budget{limits: l, most: most, left: semaphore.NewWeighted(most)}
+	return &Budget{limits: l, most: most, left: semaphore.NewWeighted(most), wait: min(budgetWait, inTime(awaited))}
 }
+
+// inTime is how long an answer may wait that is awaited for d, so that the other node hears why there is none.
+func inTime(d time.Duration) time.Duration { return d / 5 * 4 }
 
 // In returns a context in which one answer at a time is charged to the budget, until leave is called. Both are for one
 // goroutine.
@@ -68,17 +78,37 @@ func (s *share) Begin(ctx context.Context, q turn.Query, ask func(turn.Query) (t
 	if n <= Small {
 		return nil
 	}
-	waiting, cancel := context.WithTimeout(ctx, budgetWait)
-	defer cancel()
-	if err := b.left.Acquire(waiting, n); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return turn.Errorf(turn.Overloaded, "answers to other nodes take up the memory that the leader has for them; "+
-			"ask for less, or try again")
+	if err := b.acquire(ctx, n); err != nil {
+		return err
 	}
 	s.held = n
 	return nil
+}
+
+// acquire waits for n bytes.
+func (b *Budget) acquire(ctx context.Context, n int64) error {
+	defer b.waiting.Add(-1)
+	if b.waiting.Add(1) > mostWaiting {
+		return errSpent()
+	}
+	wait := b.wait
+	if until, ok := ctx.Deadline(); ok {
+		wait = min(wait, inTime(time.Until(until)))
+	}
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	if b.left.Acquire(waiting, n) == nil {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return errSpent()
+}
+
+func errSpent() *turn.Error {
+	return turn.Errorf(turn.Overloaded, "answers to other nodes take up the memory that this node has for them; "+
+		"ask for less, or try again")
 }
 
 // Made implements Account.

@@ -28,7 +28,7 @@ func TestAnswersToOtherNodesHaveABound(t *testing.T) {
 	limits := turn.Limits{ReadBytes: 1 << 20, MessageBytes: 1 << 20}
 	all := &turn.List{Stop: -1}
 	synctest.Test(t, func(t *testing.T) {
-		budget := answers.NewBudget(limits)
+		budget := answers.NewBudget(limits, time.Minute)
 		var made, failed, most atomic.Int32
 		var asking sync.WaitGroup
 		ask := func(size int, d time.Duration) {
@@ -78,5 +78,55 @@ func TestAnswersToOtherNodesHaveABound(t *testing.T) {
 		cancel()
 		leave()
 		leave() // again
+	})
+}
+
+// Only so many answers wait for memory, and each ends before the node that awaits it does; others fail at once.
+func TestAnswersThatWaitAreBounded(t *testing.T) {
+	limits := turn.Limits{ReadBytes: 1 << 20, MessageBytes: 1 << 20}
+	synctest.Test(t, func(t *testing.T) {
+		const most, awaited = 32, time.Second
+		budget := answers.NewBudget(limits, awaited)
+		for range 3 {
+			ctx, leave := budget.In(t.Context())
+			defer leave()
+			if _, err := answers.Make(ctx, &turn.List{Stop: -1}, session(900<<10)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		began := time.Now()
+		var asking sync.WaitGroup
+		waited := func(ctx context.Context) (d time.Duration) {
+			in, leave := budget.In(ctx)
+			defer leave()
+			_, err := answers.Make(in, &turn.List{Stop: -1}, session(900<<10))
+			if !turn.Is(err, turn.Overloaded) {
+				t.Errorf("an answer without memory: %v", err)
+			}
+			return time.Since(began)
+		}
+		for i := range most {
+			asking.Go(func() {
+				ctx, before := t.Context(), awaited
+				if i == 0 { // one that is awaited for a shorter time
+					var cancel context.CancelFunc
+					before = awaited / 2
+					ctx, cancel = context.WithTimeout(ctx, before)
+					defer cancel()
+				}
+				if d := waited(ctx); d < before/2 || d >= before {
+					t.Errorf("an answer that is awaited for %v waits for %v", before, d)
+				}
+			})
+		}
+		synctest.Wait()
+		if d := waited(t.Context()); d > 0 {
+			t.Errorf("one more waits for %v", d)
+		}
+		asking.Wait()
+		began = time.Now()
+		if d := waited(t.Context()); d == 0 {
+			t.Error("when the others have ended, none waits")
+		}
 	})
 }

@@ -23,12 +23,12 @@ import (
 const ifDamagedEverywhere = "all other data is served; delete the key, or write it again from an export " +
 	"(turnlog import FILE --replace)"
 
-// membersTime bounds how long the other members are asked.
-const membersTime = 500 * time.Millisecond
+// MembersTime bounds how long the other members are asked.
+const MembersTime = 500 * time.Millisecond
 
 // askMembers has another member answer a query that this node, which leads, cannot answer because
-// of damage. If no member can, the error says what is damaged where. known is false if a member that
-// may have it whole did not answer from its data.
+// of damage. If no member can, the error says what is damaged where, or that one of them is overloaded. known is false
+// if a member that may have it whole did not answer from its data.
 func (r *Reader) askMembers(ctx context.Context, q turn.Query, damage error) (res turn.Result, known bool, err error) {
 	encoded, err := codec.EncodeQuery(q)
 	if err != nil {
@@ -36,16 +36,22 @@ func (r *Reader) askMembers(ctx context.Context, q turn.Query, damage error) (re
 	}
 	known = !errors.Is(damage, fsm.ErrHalted)
 	var found []string // damage, by member
+	var busy error     // of a member that may have it whole
 	res, err = r.firstAnswer(ctx, encoded, func(a memberAnswer) {
-		if a.answered && turn.Is(a.err, turn.Corrupt) {
+		switch {
+		case a.answered && turn.Is(a.err, turn.Corrupt):
 			found = append(found, fmt.Sprintf("node %s: %v", a.id, a.err))
-		} else {
+		case a.answered && turn.Is(a.err, turn.Overloaded):
+			busy = a.err
+		default:
 			known = false
 		}
 	})
 	switch {
 	case !errors.Is(err, errNoAnswer):
 		return res, true, err
+	case busy != nil:
+		return res, true, busy
 	case !known:
 		return res, false, damage
 	}
@@ -70,7 +76,7 @@ var errNoAnswer = errors.New("no member answered from its data")
 func (r *Reader) firstAnswer(ctx context.Context, encoded []byte, other func(memberAnswer)) (turn.Result, error) {
 	var asking sync.WaitGroup
 	defer asking.Wait()
-	ctx, cancel := context.WithTimeout(ctx, membersTime)
+	ctx, cancel := context.WithTimeout(ctx, MembersTime)
 	defer cancel()
 	members := r.cluster.Others()
 	answers := make(chan memberAnswer, len(members))

@@ -72,6 +72,8 @@ func TestMembersAreAsked(t *testing.T) {
 		"one cannot tell of its damage":  {untold, fails(turn.Corrupt), damage, false, turn.Corrupt},
 		"all are damaged":                {fails(turn.Corrupt), fails(turn.Corrupt), damage, true, turn.Corrupt},
 		"one of two damaged ones is off": {fails(turn.Corrupt), unreachable, damage, false, turn.Corrupt},
+		"all are overloaded":             {fails(turn.Overloaded), fails(turn.Overloaded), damage, true, turn.Overloaded},
+		"one of two is overloaded":       {fails(turn.Corrupt), fails(turn.Overloaded), damage, true, turn.Overloaded},
 		"a defect and damage":            {fails(turn.Internal), fails(turn.Corrupt), damage, false, turn.Corrupt},
 		"all are damaged, this is halted": {fails(turn.Corrupt), fails(turn.Corrupt), fsm.ErrHalted, false,
 			turn.Internal},

@@ -15,7 +15,7 @@ import (
 // What a node answers for others is charged from before it is made until it is encoded.
 func TestAnswersForOtherNodesAreCharged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{Memory: answers.NewBudget(turn.Limits{ReadBytes: 1 << 20, MessageBytes: 1 << 20})}
+		s := &Server{Memory: answers.NewBudget(turn.Limits{ReadBytes: 1 << 20, MessageBytes: 1 << 20}, time.Minute)}
 		payload, err := codec.EncodeQuery(&turn.GetString{Key: turn.Key{Namespace: "0", Name: "a"}})
 		if err != nil {
 			t.Fatal(err)

@@ -51,6 +51,8 @@ func (s *Server) Serve(ctx context.Context, r peer.Request) ([]byte, error) {
 	case kindSeen:
 		return s.answerSeen(r.From, r.Payload)
 	case kindMemberQuery:
+		ctx, cancel := context.WithTimeout(ctx, readindex.MembersTime) // the leader waits no longer
+		defer cancel()
 		return s.answerQuery(ctx, r.Payload, s.Reads.AnswerMember)
 	}
 	return nil, fmt.Errorf("unknown request kind %d", r.Kind)
