@@ -54,6 +54,10 @@ func callsMutants() []mutation.Mutant {
 				New: "false && c.attempt"}, {In: "(*Calls).resolveLocked", Old: "unproposed = o.Number",
 				New: "_ = unproposed"}},
 			Catchers: []mutation.Catcher{{Test: "TestCallRefusedUnproposedEndsWhenItsAttemptsAreDecided", Runs: 1}}},
+		{Name: "late-refusal-counts",
+			About:    "what a leader refused unproposed ends the attempt that is on its way to the next one",
+			Edits:    []mutation.Edit{{In: "(*Calls).resolveLocked", Old: "c.attempt == of.gen", New: "c.attempt == t.gen"}},
+			Catchers: []mutation.Catcher{{Test: "TestLateRefusalLeavesThePresentAttempt", Runs: 1}}},
 		{Name: "infos-local", About: "what a node tells of a session beside its messages is its own state's",
 			Edits: []mutation.Edit{{Old: "\treturn r.linearizable(d, q)\n",
 				New: "\tif _, ok := q.(*turn.Info); ok {\n\t\tif res, elsewhere, err := r.answer(d.Context, q); " +

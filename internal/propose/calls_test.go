@@ -21,6 +21,9 @@ type callTable struct {
 // rewind begins a generation in the term after that of the one before.
 func (c *callTable) rewind() uint64 { return c.Calls.rewind(c.term + 1) }
 
+// answered takes outcomes of a batch of the present generation.
+func (c *callTable) answered(outs []fsm.Outcome) { c.Calls.answered(&callBatch{gen: c.gen}, outs) }
+
 // Applied takes outcomes of an entry of the first term.
 func (c *callTable) Applied(outs []fsm.Outcome) { c.Calls.Applied(0, outs) }
 

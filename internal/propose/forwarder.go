@@ -166,7 +166,7 @@ func (s *outSession) send(b *callBatch) {
 func (s *outSession) answered(b *callBatch, outs []fsm.Outcome, f *Failure) {
 	switch {
 	case f == nil:
-		s.calls.answered(outs)
+		s.calls.answered(b, outs)
 	case !f.Definite:
 		s.calls.lost(b)
 	case f.Err.Kind == turn.ReadOnly:

@@ -64,16 +64,16 @@ func (t *Calls) lost(b *callBatch) {
 	}
 }
 
-// answered takes the leader's outcomes. One that was skipped took place earlier;
-// this node's own state machine will tell the result. So it will of a call that failed and
-// that an earlier leader may have in its log: the present one may have refused it before it
-// was proposed, and the earlier attempt can take place yet. A leader that says so (unproposed) ends it for good.
-func (t *Calls) answered(outs []fsm.Outcome) {
+// answered takes a leader's outcomes of a batch. One that was skipped took place earlier; this node's own state machine
+// will tell the result. So it will of a call that failed and that another leader may have in its log: this one may have
+// refused it before it was proposed, and the other attempt can take place yet. If this one says so (unproposed), the
+// batch's attempt is over: the call is rejected, unless a later attempt is in flight.
+func (t *Calls) answered(b *callBatch, outs []fsm.Outcome) {
 	now := t.now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer t.trimLocked()
-	t.resolveLocked(outs, false, now)
+	t.resolveLocked(outs, b, now)
 }
 
 // Applied takes the outcomes of an entry, of the given term, that this node's state machine applied; none, if a
@@ -85,11 +85,13 @@ func (t *Calls) Applied(term uint64, outs []fsm.Outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer t.trimLocked()
-	t.resolveLocked(outs, true, now)
+	t.resolveLocked(outs, nil, now)
 	t.passLocked(term)
 }
 
-func (t *Calls) resolveLocked(outs []fsm.Outcome, own bool, now time.Time) {
+// resolveLocked takes outcomes: of a batch, as a leader tells them; of none, those of this node's own state machine.
+func (t *Calls) resolveLocked(outs []fsm.Outcome, of *callBatch, now time.Time) {
+	own := of == nil
 	unproposed := uint64(0) // the number of a call that the leader refused without proposing it
 	for i := range outs {
 		o := &outs[i]
@@ -103,7 +105,7 @@ func (t *Calls) resolveLocked(outs []fsm.Outcome, own bool, now time.Time) {
 		c := t.queue[o.Number-t.base]
 		switch {
 		case c.ended:
-		case !own && o.Err != nil && o.Number == unproposed && c.attempt == t.gen:
+		case !own && o.Err != nil && o.Number == unproposed && c.attempt == of.gen:
 			t.refuseLocked(c, o.Err, true)
 		case !own && o.Err != nil && c.exposed:
 		case !o.Skipped:
