@@ -28,8 +28,10 @@ type Call struct {
 	exposed  bool
 	lastTerm uint64
 	refusal  *turn.Error // why the last attempt surely failed
-	// rejected: for good, so that the call is not sent again, and only an earlier attempt can have succeeded.
-	rejected bool
+	// rejected: by the leader of this generation, for good: in this generation the call is not sent again, and only an
+	// earlier attempt can have succeeded. The next generation sends it again, if it has not ended by then.
+	// alone: the leader may have proposed calls behind it.
+	rejected, alone bool
 
 	done chan struct{}
 }

@@ -52,7 +52,8 @@ func (t *Calls) pending() int {
 }
 
 // rewind begins a new generation, since there is a leader in a term: every unresolved call is to be taken again.
-// Attempts in flight may yet succeed. It returns the generation.
+// Attempts in flight may yet succeed. A call that was rejected alone ends if others were sent behind it: these may have
+// taken place, and it would now be sent behind them. It returns the generation.
 func (t *Calls) rewind(term uint64) uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -60,8 +61,12 @@ func (t *Calls) rewind(term uint64) uint64 {
 		if c.attempt != 0 {
 			t.exposeLocked(c)
 		}
+		if !c.ended && c.rejected && c.alone && c.number+1 < t.cursor {
+			t.endRejectedLocked(c)
+		}
 		c.rejected = false
 	}
+	t.trimLocked()
 	t.cursor = t.base
 	t.gen++
 	t.term = term

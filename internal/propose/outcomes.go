@@ -22,7 +22,7 @@ func (t *Calls) refused(b *callBatch, why *turn.Error, final bool) {
 }
 
 func (t *Calls) refuseLocked(c *Call, why *turn.Error, final bool) {
-	c.attempt, c.refusal, c.rejected = 0, why, final
+	c.attempt, c.refusal, c.rejected, c.alone = 0, why, final, false
 	switch {
 	case !final:
 	case !c.exposed:
@@ -107,6 +107,7 @@ func (t *Calls) resolveLocked(outs []fsm.Outcome, of *callBatch, now time.Time) 
 		case c.ended:
 		case !own && o.Err != nil && o.Number == unproposed && c.attempt == of.gen:
 			t.refuseLocked(c, o.Err, true)
+			c.alone = true
 		case !own && o.Err != nil && c.exposed:
 		case !o.Skipped:
 			t.resolved = now
