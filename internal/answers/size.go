@@ -41,8 +41,13 @@ func Size(r *turn.Result) int64 {
 // Most is how many bytes the answer to a query can have; 0: it is always small.
 func Most(q turn.Query, l turn.Limits) int64 {
 	all, one := int64(l.ReadBytes), int64(l.MessageBytes)
-	messages := func(n int) int64 { return min(all, int64(n)*one) + messageCost*int64(min(n, l.ReadMessages())) }
-	of := func(n int) int64 { return min(all, int64(n)*one) }
+	of := func(n int) int64 {
+		if int64(n) > all/max(one, 1) { // n*one may be beyond what an int64 holds
+			return all
+		}
+		return int64(n) * one
+	}
+	messages := func(n int) int64 { return of(n) + messageCost*int64(min(n, l.ReadMessages())) }
 	switch q := q.(type) {
 	case *turn.Info, *turn.Count, *turn.Rank:
 		return 0
