@@ -14,6 +14,9 @@ import (
 
 // Outcome is the outcome of one command of an entry.
 type Outcome struct {
+	// Origin and Number are the command's tag. In the outcomes that a leader sends another node, one of origin 0, which
+	// is Skipped, says that the command of that node's with this number was never proposed: its own outcome, the next
+	// one, is of this attempt alone.
 	Origin, Number uint64
 	Result         turn.Result
 	Err            *turn.Error // nil: the command took place

@@ -85,7 +85,7 @@ func (in *Inbox) Take(node string, f Forwarded, size int, answer func([]fsm.Outc
 }
 
 // unproposed returns outcomes of commands that were refused without being proposed, as they are sent to the node that
-// they came from: before each is one of no origin, with its number. Nodes of older versions pass that over.
+// they came from: before each is one of origin 0, skipped, with its number. Nodes of older versions pass that over.
 func unproposed(refused []fsm.Outcome) (outs []fsm.Outcome) {
 	for _, o := range refused {
 		outs = append(outs, fsm.Outcome{Number: o.Number, Skipped: true}, o)

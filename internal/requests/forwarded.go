@@ -101,7 +101,7 @@ func parseForwarded(b []byte) (propose.Forwarded, error) {
 }
 
 // Outcomes are, each: uvarint origin, uvarint number, a byte (0 result, 1 error,
-// 2 skipped), uvarint length, encoding.
+// 2 skipped), uvarint length, encoding. One of origin 0 tells of the next: see fsm.Outcome.
 func appendOutcomes(b []byte, outs []fsm.Outcome) []byte {
 	for i := range outs {
 		o := &outs[i]
