@@ -43,9 +43,10 @@ func (s Session) Bounded(age time.Duration) Session {
 	return s
 }
 
-// Last returns the n newest messages, or fewer: no more than one answer may hold (turn.Limits.ReadBytes, ReadMessages
-// and AnswerBytes of the server), and with n = 0, that many. History.More says whether there are older ones. To keep the
-// first message from being the result of a tool call that was cut off, use Read with turn.Read.Whole.
+// Last returns the n newest messages, or fewer: no more than one answer may hold (turn.Limits.ReadBytes,
+// ReadMessages and AnswerBytes of the server), and with n = 0, that many. History.More says whether there are
+// older ones. To keep the first message from being the result of a tool call that was cut off, use Read with
+// turn.Read.Whole.
 func (s Session) Last(ctx context.Context, n int) (History, error) {
 	if n < 0 {
 		return History{}, turn.Errorf(turn.Invalid, "the number of messages must not be negative, is %d", n)

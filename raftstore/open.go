@@ -156,7 +156,8 @@ func (n *Node) wire() {
 	n.detector = n.newDetector()
 	n.casts = broadcast.New(rand.Uint64(), n.peers.Cast, n.raft.Others)
 	n.answers = &requests.Server{
-		Reads: n.reads, Memory: answers.NewBudget(n.cfg.Limits, n.cfg.Calls.LeaderWait), Inbox: n.writes.inbox, Casts: n.casts,
+		Reads: n.reads, Memory: answers.NewBudget(n.cfg.Limits, n.cfg.Calls.LeaderWait),
+		Inbox: n.writes.inbox, Casts: n.casts,
 		Tracer: n.cfg.Tracer, Traces: n.writes.tracing,
 		Promises: n.ballot.Ready,
 		Promised: func() uint64 { return max(n.data.Vote.Promised(), n.ballot.Forgotten()) },

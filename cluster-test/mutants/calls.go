@@ -55,8 +55,9 @@ func callsMutants() []mutation.Mutant {
 				New: "_ = unproposed"}},
 			Catchers: []mutation.Catcher{{Test: "TestCallRefusedUnproposedEndsWhenItsAttemptsAreDecided", Runs: 1}}},
 		{Name: "late-refusal-counts",
-			About:    "what a leader refused unproposed ends the attempt that is on its way to the next one",
-			Edits:    []mutation.Edit{{In: "(*Calls).resolveLocked", Old: "c.attempt == of.gen", New: "c.attempt == t.gen"}},
+			About: "what a leader refused unproposed ends the attempt that is on its way to the next one",
+			Edits: []mutation.Edit{{
+				In: "(*Calls).resolveLocked", Old: "c.attempt == of.gen", New: "c.attempt == t.gen"}},
 			Catchers: []mutation.Catcher{{Test: "TestLateRefusalLeavesThePresentAttempt", Runs: 1}}},
 		{Name: "refused-call-falls-behind",
 			About: "a call that a leader refused unproposed takes place behind one that followed it",

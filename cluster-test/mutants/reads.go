@@ -20,7 +20,8 @@ func readsMutants() []mutation.Mutant {
 				New: "turn.ItemBytes + len(r.Data)"}},
 			Catchers: []mutation.Catcher{{Test: "TestIDsCountInAnswers", Runs: 1}}},
 		{Name: "metadata-uncounted", About: "the metadata of sessions does not count towards what an answer may have",
-			Edits:    []mutation.Edit{{In: "sessionSize", Old: "n += turn.FieldBytes + len(k) + len(v)", New: "_, _ = k, v"}},
+			Edits: []mutation.Edit{{
+				In: "sessionSize", Old: "n += turn.FieldBytes + len(k) + len(v)", New: "_, _ = k, v"}},
 			Catchers: []mutation.Catcher{{Test: "TestPagesOfLargeSessions", Runs: 1}}},
 		{Name: "beyond-a-frame-again",
 			About: "a query of which the answer is larger than a frame is asked again and again",

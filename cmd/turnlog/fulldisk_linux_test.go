@@ -106,7 +106,8 @@ func fillDisk(t *testing.T, n *node, most int, sessions ...string) (appended int
 	return appended
 }
 
-// leadership returns which node leads, and in which term, as far as a node knows; empty: it does not run, or knows none.
+// leadership returns which node leads, and in which term, as far as a node knows; empty: it does not run, or knows
+// none.
 func (n *node) leadership() (leader string, term uint64) {
 	r := n.run("cluster", "status", "--json") // whose exit status is 1 while writes are rejected
 	var now struct {

@@ -190,8 +190,8 @@ func redisCalls(t *testing.T, addr string, requests ...string) (replies []string
 // traceparent, and by TURN.TRACE. Nothing in it tells the key or the payload, and what no client has sampled is not
 // traced where the ratio is 0.
 //
-// All of it holds with one leader: with another, calls are sent again, and some may fail. On a machine that is busy with
-// other things leadership may move, and then it is tried again.
+// All of it holds with one leader: with another, calls are sent again, and some may fail. On a machine that is busy
+// with other things leadership may move, and then it is tried again.
 func TestTracesGoAcrossNodes(t *testing.T) {
 	t.Parallel()
 	for range 5 {

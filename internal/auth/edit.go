@@ -141,15 +141,6 @@ func (d *Draft) find(name string) int {
 	return -1
 }
 
-func field(n *yaml.Node, name string) *yaml.Node {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == name {
-			return n.Content[i+1]
-		}
-	}
-	return nil
-}
-
 func scalarNode(s string) *yaml.Node {
 	n := new(yaml.Node)
 	n.SetString(s)

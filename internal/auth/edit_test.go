@@ -150,8 +150,8 @@ func TestDraftKeepsTheOldWord(t *testing.T) {
 // A user has passwords under one word: another list of them could be missed by who takes one away.
 func TestUserWithBothWords(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users.yaml")
-	write(t, path, "version: 1\nusers:\n  - name: ann\n    passwords: ['"+cheap("s")+"']\n    secrets: ['"+cheap("leaked")+
-		"']\n    right: read\n    namespaces: ['0']\n")
+	write(t, path, "version: 1\nusers:\n  - name: ann\n    passwords: ['"+cheap("s")+"']\n    secrets: ['"+
+		cheap("leaked")+"']\n    right: read\n    namespaces: ['0']\n")
 	if _, err := Edit(path); err == nil || !strings.Contains(err.Error(), "keep one of the two") {
 		t.Errorf("edited: %v", err)
 	}

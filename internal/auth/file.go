@@ -120,6 +120,16 @@ func (u *User) addPassword(v *yaml.Node) error {
 	return wrap(v, err)
 }
 
+// field returns the value of a field of a mapping; nil: it has none.
+func field(n *yaml.Node, name string) *yaml.Node {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == name {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
 // checkName refuses names that some API could not carry: in HTTP, a colon ends
 // a user's name.
 func checkName(name string) error {

@@ -74,9 +74,6 @@ func (t *Calls) rewind(term uint64) uint64 {
 	return t.gen
 }
 
-// exposeLocked notes that the attempt in flight, which is one of the present generation, may have succeeded.
-func (t *Calls) exposeLocked(c *Call) { c.attempt, c.exposed, c.lastTerm = 0, true, t.term }
-
 // leaderless says that the leader of a generation, unless that is over, leads no more, or cannot be reached.
 func (t *Calls) leaderless(gen uint64) {
 	t.mu.Lock()

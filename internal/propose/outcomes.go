@@ -53,6 +53,9 @@ func (t *Calls) endRejectedLocked(c *Call) {
 		"the operation may have taken place before; it is not sent again now: %s", c.refusal.Message))
 }
 
+// exposeLocked notes that the attempt in flight, which is one of the present generation, may have succeeded.
+func (t *Calls) exposeLocked(c *Call) { c.attempt, c.exposed, c.lastTerm = 0, true, t.term }
+
 // lost says that the outcome of the batch is unknown.
 func (t *Calls) lost(b *callBatch) {
 	t.mu.Lock()

@@ -70,7 +70,8 @@ func queried(ctx context.Context, answer []byte, err error) (r turn.Result, agai
 
 // errTooLarge is why there is an answer, and none that one node can send another: it would be as large again.
 func errTooLarge() *turn.Error {
-	return turn.Errorf(turn.TooLarge, "the answer is larger than what one node sends another; ask for less, or in parts")
+	return turn.Errorf(turn.TooLarge,
+		"the answer is larger than what one node sends another; ask for less, or in parts")
 }
 
 // callQuery sends a query. A leader of an older version, which knows nothing of traces, gets it without one.
