@@ -34,7 +34,7 @@ func TestAnswersThatWaitLeaveReadIndexes(t *testing.T) {
 		t.Fatal(err)
 	}
 	const kindQuery, handlers, waiting = 1, 256, 32 // as packages requests, peer and answers have them
-	for attempt := range 3 {                        // a machine that stalls for 2 s has answers end that wait
+	for attempt := range 30 {                       // a machine that stalls for 2 s has answers end that wait
 		first, others := make(chan struct{}), make(chan struct{}, handlers)
 		for i := range handlers { // one after the other; the first waits
 			f.net.Send("n1", kindQuery, encoded, func([]byte, error) {
