@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,14 +27,13 @@ func parentOf(ctx context.Context) string {
 // TestTraceparent: each attempt of a call that is part of a trace says so just before, on the same connection. What
 // the server says to that, as one that does not know the command, is nothing to the caller.
 func TestTraceparent(t *testing.T) {
-	attempts := 0
+	var attempts atomic.Int32
 	f := newFake(t, func(args []string, w *resp.Writer) bool {
 		if args[0] == "TURN.TRACE" {
 			w.Error("ERR unknown command")
 			return true
 		}
-		attempts++
-		return attempts > 1 && appended(w)
+		return attempts.Add(1) > 1 && appended(w)
 	})
 	client := newTestClient(t, Config{Addrs: []string{f.addr()}, Traceparent: parentOf})
 	traced := withParent(t.Context(), "00-aa-bb-01")
