@@ -62,13 +62,19 @@ def answer(graph, thread, request, question):
     config = {"configurable": {"thread_id": thread}}
     state = graph.get_state(config)
     messages = state.values.get("messages", [])
-    at = next((i for i, m in enumerate(messages) if m.id == request), None)
-    if at is None:  # a new request
-        messages = graph.invoke({"messages": [HumanMessage(question, id=request)]}, config, durability="sync")["messages"]
-        at = next(i for i, m in enumerate(messages) if m.id == request)
-    elif state.next:  # its agent was killed on the way: go on from the last checkpoint
-        messages = graph.invoke(None, config, durability="sync")["messages"]
-    return next(m.content for m in messages[at:] if isinstance(m, AIMessage) and not m.tool_calls)
+    said = said_since(request, messages)
+    if said is None:
+        # A new request; or its agent was killed on the way: go on from the last checkpoint, if that has a next step.
+        begun = state.next and any(m.id == request for m in messages)
+        new = None if begun else {"messages": [HumanMessage(question, id=request)]}
+        said = said_since(request, graph.invoke(new, config, durability="sync")["messages"])
+    return said
+
+
+def said_since(request, messages):
+    """Return what was answered to a request; None: nothing yet."""
+    at = next((i for i, m in enumerate(messages) if m.id == request), len(messages))
+    return next((m.content for m in messages[at:] if isinstance(m, AIMessage) and not m.tool_calls), None)
 
 
 def main(addresses, thread):
