@@ -16,7 +16,7 @@ func readsMutants() []mutation.Mutant {
 			Edits:    []mutation.Edit{{In: "firstSince", Old: "low + (high-low)/2", New: "low"}},
 			Catchers: []mutation.Catcher{{Test: "TestReadByTimeProbesFew", Runs: 1}}},
 		{Name: "ids-uncounted", About: "the ids of messages do not count towards what an answer may have",
-			Edits: []mutation.Edit{{In: "(*room).take", Old: "turn.ItemBytes + len(r.ID) + len(r.Data)",
+			Edits: []mutation.Edit{{In: "(*space).take", Old: "turn.ItemBytes + len(r.ID) + len(r.Data)",
 				New: "turn.ItemBytes + len(r.Data)"}},
 			Catchers: []mutation.Catcher{{Test: "TestIDsCountInAnswers", Runs: 1}}},
 		{Name: "metadata-uncounted", About: "the metadata of sessions does not count towards what an answer may have",

@@ -38,25 +38,25 @@ func (a answerer) readBudget(q *turn.Read, newest bool, walk func(func(*layout.R
 // one at least.
 type gather struct {
 	limit   int
-	room    room
+	space   space
 	records []layout.Record
 	cut     bool
 }
 
-// room is what messages may yet take in an answer.
-type room struct{ payload, size int }
+// space is what messages may yet take in an answer.
+type space struct{ payload, size int }
 
-func (a answerer) room() room { return room{a.ReadBytes(), a.AnswerBytes()} }
+func (a answerer) space() space { return space{a.ReadBytes(), a.AnswerBytes()} }
 
-// take takes a message, and reports whether there is room for it.
-func (m *room) take(r *layout.Record) bool {
+// take takes a message, and reports whether it fits.
+func (m *space) take(r *layout.Record) bool {
 	m.payload -= len(r.Data)
 	m.size -= turn.ItemBytes + len(r.ID) + len(r.Data)
 	return m.payload >= 0 && m.size >= 0
 }
 
 func (g *gather) take(r *layout.Record) bool {
-	if fits := g.room.take(r); !fits && len(g.records) > 0 || len(g.records) == g.limit {
+	if fits := g.space.take(r); !fits && len(g.records) > 0 || len(g.records) == g.limit {
 		g.cut = true
 		return false
 	}

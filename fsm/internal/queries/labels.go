@@ -18,7 +18,7 @@ type labelled struct {
 	keys  *keyspace.Keys
 	q     *turn.Sessions
 	r     *turn.Result
-	room  int // what the page may yet count for
+	left  int // what the page may yet count for
 	found []indexed
 	more  bool // there are sessions behind those found
 }
@@ -35,7 +35,7 @@ func (a answerer) labelled(q *turn.Sessions, r *turn.Result) error {
 	if err := a.Search(); err != nil {
 		return err
 	}
-	l := labelled{q: q, r: r, room: a.AnswerBytes()}
+	l := labelled{q: q, r: r, left: a.AnswerBytes()}
 	defer func() { a.PassedKeys(uint64(len(l.found))) }()
 	return a.Moment(r, func(ks *keyspace.Keys, tx *store.Reading, free func()) error {
 		l.keys = ks
@@ -138,7 +138,7 @@ func (l *labelled) answer(tx *store.Reading) error {
 			s = h.Describe(x.key)
 		}
 		if l.wanted(s) {
-			if l.room -= sessionSize(s); l.room < 0 && len(l.r.Sessions) > 0 {
+			if l.left -= sessionSize(s); l.left < 0 && len(l.r.Sessions) > 0 {
 				l.r.Cursor = strconv.FormatUint(l.found[i-1].revision, 10)
 				return nil
 			}

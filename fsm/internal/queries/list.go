@@ -17,7 +17,7 @@ func (a answerer) listPart(q *turn.List, h *memtable.Head, v *memtable.View, r *
 		return turn.Errorf(turn.TooLarge, "the range has %d elements, and one answer %d at most; read it in parts", n,
 			most)
 	}
-	space, long := a.room(), false
+	space, long := a.space(), false
 	fits := func(rec *layout.Record) bool {
 		long = !space.take(rec)
 		return !long
@@ -44,8 +44,8 @@ func (a answerer) listPart(q *turn.List, h *memtable.Head, v *memtable.View, r *
 	return nil
 }
 
-// tooLong is the error for a range that has no room in an answer.
-func (a answerer) tooLong(left room) error {
+// tooLong is the error for a range that does not fit an answer.
+func (a answerer) tooLong(left space) error {
 	if left.payload < 0 {
 		return values.RangeTooLong(a.ReadBytes())
 	}

@@ -19,7 +19,7 @@ const (
 // listing is a page of sessions, which is gathered part by part.
 type listing struct {
 	q      *turn.Sessions
-	room   int // what the page may yet count for
+	left   int // what the page may yet count for
 	r      *turn.Result
 	after  string // name of the last key that was passed
 	passed int    // keys, deleted ones included
@@ -32,7 +32,7 @@ func (a answerer) listing(q *turn.Sessions, r *turn.Result) error {
 	if err := a.Search(); err != nil {
 		return err
 	}
-	l := listing{q: q, r: r, room: a.AnswerBytes(), after: q.Cursor}
+	l := listing{q: q, r: r, left: a.AnswerBytes(), after: q.Cursor}
 	defer func() { a.PassedKeys(uint64(l.looked)) }()
 	return a.EachPart(r, l.part)
 }
@@ -49,7 +49,7 @@ func (l *listing) part(ks *keyspace.Keys, tx *store.Reading) (done bool, err err
 			s = h.Describe(k)
 		}
 		switch n := len(l.r.Sessions); {
-		case wanted && (n == l.q.Limit || n > 0 && sessionSize(s) > l.room):
+		case wanted && (n == l.q.Limit || n > 0 && sessionSize(s) > l.left):
 			l.r.Cursor = l.r.Sessions[n-1].Key.Name
 			return false
 		case l.looked == MaxLooked:
@@ -65,7 +65,7 @@ func (l *listing) part(ks *keyspace.Keys, tx *store.Reading) (done bool, err err
 		}
 		if wanted {
 			l.r.Sessions = append(l.r.Sessions, *s)
-			l.room -= sessionSize(s)
+			l.left -= sessionSize(s)
 		}
 		return true
 	})

@@ -27,7 +27,7 @@ func (a answerer) read(q *turn.Read, h *memtable.Head, v *memtable.View, r *turn
 	if budgeted(q) {
 		return a.readBudget(q, newest, walk, r)
 	}
-	g := gather{limit: a.limit(q), room: a.room(), records: make([]layout.Record, 0, min(max(q.Limit, 1), 64))}
+	g := gather{limit: a.limit(q), space: a.space(), records: make([]layout.Record, 0, min(max(q.Limit, 1), 64))}
 	if err := walk(g.take); err != nil {
 		return err
 	}

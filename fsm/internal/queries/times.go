@@ -37,7 +37,7 @@ func (a answerer) readTimes(q *turn.Read, h *memtable.Head, v *memtable.View, r 
 	if budgeted(q) {
 		return a.readBudget(q, newest, walk, r)
 	}
-	g := gather{limit: a.limit(q), room: a.room()}
+	g := gather{limit: a.limit(q), space: a.space()}
 	err = walk(g.take)
 	if newest {
 		slices.Reverse(g.records)

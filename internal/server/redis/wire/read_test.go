@@ -228,21 +228,7 @@ func TestHandshakeIsBounded(t *testing.T) {
 
 // The client reads the last reply although the wire ends with unread input.
 func TestLastReplyIsRead(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	client, err := net.Dial("tcp", ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	ours, err := ln.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := newRig().wire(t, ours)
+	w, client := newRig().tcp(t)
 	send(t, client, "a request that cannot be read on")
 	w.Input(func() {}).Read(make([]byte, 1))
 	w.Write([]byte("-ERR Protocol error\r\n"))
@@ -262,22 +248,8 @@ func TestLastReplyIsRead(t *testing.T) {
 // A client that goes on sending while the server stops reads its replies to the end: closing the socket with what came
 // after the last look would take back those that are still on their way.
 func TestRepliesAreReadThoughMoreComesAfterStop(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	client, err := net.Dial("tcp", ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	w, client := newRig().tcp(t)
 	client.(*net.TCPConn).SetReadBuffer(4096)
-	ours, err := ln.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := newRig().wire(t, ours)
 	send(t, client, "a request")
 	in, p := w.Input(func() {}), make([]byte, 64)
 	if _, err := in.Read(p); err != nil {

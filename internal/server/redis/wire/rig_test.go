@@ -74,6 +74,25 @@ func (r *rig) sockets(t *testing.T) (*Wire, net.Conn) {
 	return r.wire(t, ours), client
 }
 
+// tcp is like sockets, with a connection of the network.
+func (r *rig) tcp(t *testing.T) (*Wire, net.Conn) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	client, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	ours, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.wire(t, ours), client
+}
+
 // tls is like sockets, with both ends past the handshake.
 func (r *rig) tls(t *testing.T) (*Wire, net.Conn) {
 	ours, plain := pair(t)
