@@ -40,3 +40,31 @@ func TestPermissionOutlivesItsRequest(t *testing.T) {
 		}
 	}
 }
+
+// TURN.META without a change is a read: a user who may only read may send it, alone and in a transaction. Any other
+// form takes the right to write.
+func TestMetadataIsReadWithTheRightToRead(t *testing.T) {
+	_, users := newUsersFile(t, testUser{"writer", "write", "['0']", ""}, testUser{"reader", "read", "['0']", ""},
+		testUser{"neighbour", "read", "['0']", "prefixes: ['other:']"})
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), Users: users})
+	w, r := s.as(t, "writer"), s.as(t, "reader")
+	w.do("TURN.APPEND", "s", "SET", "color", "red", "MSG", "m", "x")
+	if got, want := show(r.do("TURN.META", "s")), show(w.do("TURN.META", "s")); got != want ||
+		!strings.Contains(got, "red") {
+		t.Errorf("a reader gets %s; a writer %s", got, want)
+	}
+	r.do("MULTI")
+	r.do("TURN.META", "s")
+	if got := show(r.do("EXEC")); !strings.Contains(got, "red") {
+		t.Errorf("in a transaction, a reader gets %s", got)
+	}
+	for _, change := range []string{"TURN.META s SET color blue", "TURN.META s UNSET color", "TURN.META s EXPECT 1",
+		"TURN.META s EXPECT 1 SET color blue"} {
+		if got := show(r.do(strings.Fields(change)...)); !strings.HasPrefix(got, "-NOPERM") {
+			t.Errorf("%s: a reader gets %s", change, got)
+		}
+	}
+	if got := show(s.as(t, "neighbour").do("TURN.META", "s")); !strings.HasPrefix(got, "-NOPERM") {
+		t.Errorf("who may not read the key gets %s", got)
+	}
+}

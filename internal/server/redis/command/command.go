@@ -32,6 +32,8 @@ type Command struct {
 	// ForAll: every user may, although Redis counts it as administration.
 	ForAll bool
 	subs   []Command // a container has these instead of handle
+	// readsWith: with so many words, it only reads, though it is a command that writes; 0: none.
+	readsWith int
 
 	Slot       int // place in the statistics
 	Right      auth.Right

@@ -25,8 +25,8 @@ const (
 	ScopeChannels        // every channel, or counts of their subscribers
 )
 
-// neededRight returns the right that a command needs. It follows from what the table
-// says.
+// neededRight returns the right that a command needs, unless it only reads with the words that it has. It follows
+// from what the table says.
 func (cmd *Command) neededRight() auth.Right {
 	switch {
 	case cmd.Is("admin") && !cmd.ForAll:
@@ -55,7 +55,11 @@ func ErrNoCommandPerm(cmd *Command) Error {
 
 // Permit decides whether a user may make a request in a namespace.
 func (cmd *Command) Permit(u *auth.User, ns string, args [][]byte) Error {
-	if !u.May(cmd.Right) {
+	right := cmd.Right
+	if len(args) == cmd.readsWith {
+		right = auth.Read
+	}
+	if !u.May(right) {
 		return ErrNoCommandPerm(cmd)
 	}
 	if cmd.HasKeys() {

@@ -211,6 +211,9 @@ func turnCommands() []Command {
 			"it is answered as the first time; another one with this id and the same keys is ID_REUSED.",
 		keySpec{}, turnTx)
 	tx.movable = txKeys
+	meta := row("meta", -2, "write denyoom", "key [SET k v ...] [UNSET k ...] [EXPECT rev]",
+		"Change metadata; without SET and UNSET, read it.", one, turnMeta)
+	meta.readsWith = 2
 	return []Command{
 		row("append", -3, "write denyoom fast", "key [EXPECT rev] [EXISTING] [PX ms] [SET k v ...] [UNSET k ...] "+msg,
 			"Append a turn: all messages, or none, and change metadata with it. An empty id is no id. EXISTING: only "+
@@ -242,8 +245,7 @@ func turnCommands() []Command {
 		row("rename", -3, "write denyoom", "key to [REPLACE] [EXPECT rev]",
 			"Move a session, or another value, to a key that does not exist, or with REPLACE to any.",
 			keySpec{1, 2, 1}, turnRename),
-		row("meta", -2, "write denyoom", "key [SET k v ...] [UNSET k ...] [EXPECT rev]",
-			"Change metadata; without SET and UNSET, read it.", one, turnMeta),
+		meta,
 		row("expire", -3, "write fast", "key PX ms [SLIDE] | PXAT ms | NEVER [EXPECT rev]",
 			"Set or remove a deadline. SLIDE: each append renews it.", one, turnExpire),
 		row("retain", -3, "write denyoom", "key MESSAGES n | TURNS n | ALL [EXPECT rev]",
