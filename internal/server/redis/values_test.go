@@ -203,6 +203,36 @@ func TestScanOfFields(t *testing.T) {
 	a.expect("-"+string(command.ErrLostCursor), "HSCAN", "HSCAN", "12345")
 }
 
+// A tail is cut where an answer may have no more, but never to nothing: a client that reads on from the last seq
+// until nothing comes has everything.
+func TestTailCutByBytesGoesOn(t *testing.T) {
+	limits := turn.DefaultLimits()
+	limits.ReadBytes = 10_000
+	c := dial(t, open(t, Config{Engine: openEngine(t, limits)}).addr())
+	const n = 15
+	for range n {
+		c.do("TURN.APPEND", "s", "MSG", "", strings.Repeat("x", 3000))
+	}
+	seen, replies := 0, 0
+	for {
+		got := c.do("TURN.TAIL", "s", "AFTER", strconv.Itoa(seen), "COUNT", "8").Elems
+		if len(got) == 0 {
+			break
+		}
+		if replies++; len(got) == 8 {
+			t.Fatal("the answer has more than the bound")
+		}
+		for _, m := range got {
+			if seen++; m.Elems[0].Int != int64(seen) {
+				t.Fatalf("seq %d comes after %d", m.Elems[0].Int, seen-1)
+			}
+		}
+	}
+	if seen != n {
+		t.Errorf("%d messages in %d replies", seen, replies)
+	}
+}
+
 // What is too long for one answer is refused, never cut.
 func TestValuesAreNeverCut(t *testing.T) {
 	limits := turn.DefaultLimits()
