@@ -114,23 +114,17 @@ func (s *Server) patchHash(c *call) (any, error) {
 func decodeHashPatch(body []byte, k turn.Key) (*turn.Tx, error) {
 	tx := &turn.Tx{All: true}
 	set, remove := &turn.SetFields{Key: k, Type: turn.TypeHash}, &turn.RemoveFields{Key: k, Type: turn.TypeHash}
-	err := parseBody(body, func(name string, v value) (err error) {
-		switch name {
-		case "id":
-			tx.ID, err = v.text()
-		case "expect":
-			c := turn.Condition{Key: k, Is: turn.AtRevision}
-			c.N, err = v.number(0)
-			tx.Conditions = append(tx.Conditions, c)
-		case "fields":
-			err = fieldsMember(name, v, set)
-		case "names", "names_base64":
-			err = namesMember(name, v, remove)
-		default:
-			err = errUnknownField
-		}
-		return err
+	var revision *uint64
+	err := inBody(body).read(readers{
+		"id":           text(&tx.ID),
+		"expect":       expect(&revision),
+		"fields":       newFields(set),
+		"names":        fieldNames(remove, text),
+		"names_base64": fieldNames(remove, base64Name),
 	})
+	if revision != nil {
+		tx.Conditions = []turn.Condition{{Key: k, Is: turn.AtRevision, N: *revision}}
+	}
 	if len(remove.Names) > 0 {
 		tx.Steps = append(tx.Steps, turn.Step{Op: remove})
 	}

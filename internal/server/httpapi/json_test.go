@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -79,7 +80,6 @@ func TestRequestsAreStrict(t *testing.T) {
 		{appends, `null`, `body: must be an object, is null`},
 		{appends, `{}`, `messages: missing`},
 		{appends, `{"messages":{}}`, `messages: must be an array, is an object`},
-		{appends, `{"messages":null}`, `messages: must be an array, is null`},
 		{appends, `{"messages":[7]}`, `messages[0]: must be an object, is a number`},
 		{appends, `{"messages":[{"data":1},{}]}`, `messages[1]: needs data or data_base64, and only one`},
 		{appends, `{"messages":[{"data":1,"data_base64":""}]}`, `messages[0]: needs data or data_base64, and only one`},
@@ -88,7 +88,6 @@ func TestRequestsAreStrict(t *testing.T) {
 		{appends, `{"messages":[{"Data":1}]}`, `messages[0]."Data": unknown field`},
 		{appends, `{"messages":[{"data":1,"seq":1}]}`, `messages[0].seq: unknown field`},
 		{appends, `{"messages":[{"id":7,"data":1}]}`, `messages[0].id: must be a string, is a number`},
-		{appends, `{"messages":[{"id":null,"data":1}]}`, `messages[0].id: must be a string, is null`},
 		{appends, `{"messages":[{"id":"\ud800","data":1}]}`, `messages[0].id: \ud800 is half a surrogate pair`},
 		{appends, `{"messages":[{"id":"\udc00\ud800","data":1}]}`, `messages[0].id: \udc00 is half`},
 		{appends, `{"messages":[{"id":"\ud800\u0041","data":1}]}`, `messages[0].id: \ud800 is half`},
@@ -140,6 +139,76 @@ func TestRequestsAreStrict(t *testing.T) {
 		err := tt.decode([]byte(tt.body))
 		if turn.KindOf(err) != turn.Invalid || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%.100s\n got %v\nwant %s", tt.body, err, tt.want)
+		}
+	}
+}
+
+// A field that is null is one that is not given, in each body: JSON of many languages has such fields where a value is
+// missing. A payload that is null is a payload, and a condition that is null is an error, since what it was to prevent
+// would be written.
+func TestNullIsNotGiven(t *testing.T) {
+	limits := turn.DefaultLimits()
+	decoders := map[string]func([]byte) (any, error){
+		"append":  func(b []byte) (any, error) { return readAppend(inBody(b), limits) },
+		"replace": func(b []byte) (any, error) { return readReplace(inBody(b), limits) },
+		"pop":     func(b []byte) (any, error) { return readPop(inBody(b)) },
+		"trim":    func(b []byte) (any, error) { return readTrim(inBody(b)) },
+		"edit":    func(b []byte) (any, error) { return readEdit(inBody(b)) },
+		"remove":  func(b []byte) (any, error) { return readRemove(inBody(b)) },
+		"fork":    func(b []byte) (any, error) { return readFork(inBody(b)) },
+		"rename":  func(b []byte) (any, error) { return readRename(inBody(b)) },
+		"expire":  func(b []byte) (any, error) { return readExpire(inBody(b)) },
+		"retain":  func(b []byte) (any, error) { return readRetain(inBody(b)) },
+		"patch":   func(b []byte) (any, error) { return readPatch(inBody(b)) },
+		"node":    func(b []byte) (any, error) { return readNode(inBody(b)) },
+		"hash":    func(b []byte) (any, error) { return decodeHashPatch(b, turn.Key{Name: "h"}) },
+		"tx":      func(b []byte) (any, error) { return decodeTransaction(b, "0", limits) },
+	}
+	for _, tt := range []struct{ body, with, without string }{
+		{"append", `{"messages":[{"data":null,"id":null,"data_base64":null}],"ttl_ms":null,"must_exist":null,"metadata":null}`,
+			`{"messages":[{"data":null}]}`},
+		{"replace", `{"from":2,"messages":null}`, `{"from":2}`},
+		{"pop", `{"count":null,"from":null}`, `{}`},
+		{"trim", `{"keep_last":null,"before":3}`, `{"before":3}`},
+		{"edit", `{"seq":null,"id":"m","data":null,"data_base64":null}`, `{"id":"m","data":null}`},
+		{"remove", `{"seq":3,"id":null}`, `{"seq":3}`},
+		{"fork", `{"to":null,"to_base64":"AA==","at":null}`, `{"to_base64":"AA=="}`},
+		{"rename", `{"to":"x","to_base64":null,"replace":null}`, `{"to":"x"}`},
+		{"expire", `{"ttl_ms":null,"at":5,"never":null,"slide":null}`, `{"at":5}`},
+		{"retain", `{"messages":null,"turns":2,"all":null}`, `{"turns":2}`},
+		{"patch", `{"metadata":{"a":null}}`, `{"metadata":{"a":null}}`},
+		{"node", `{"id":"n","raft_addr":"h:1","learner":null}`, `{"id":"n","raft_addr":"h:1"}`},
+		{"hash", `{"id":null,"fields":[{"name":"f","name_base64":null,"data":1,"data_base64":null}],"names":null,` +
+			`"names_base64":null}`, `{"fields":[{"name":"f","data":1}]}`},
+		{"tx", `{"id":null,"steps":[{"append":null,"clear":{"key":"a","key_base64":null}},` +
+			`{"set_fields":{"key":"h","fields":null}},{"remove_fields":{"key":"h","names":null}}]}`,
+			`{"steps":[{"clear":{"key":"a"}},{"set_fields":{"key":"h"}},{"remove_fields":{"key":"h"}}]}`},
+	} {
+		with, err := decoders[tt.body]([]byte(tt.with))
+		without, errWithout := decoders[tt.body]([]byte(tt.without))
+		if err != nil || errWithout != nil || !reflect.DeepEqual(with, without) {
+			t.Errorf("%s: %+v, %v; without: %+v, %v", tt.with, with, err, without, errWithout)
+		}
+	}
+	for _, tt := range [][3]string{
+		{"append", `{"messages":null}`, "messages: missing"},
+		{"patch", `{"metadata":null}`, "metadata: missing"},
+		{"replace", `{"from":null}`, "from: missing"},
+		{"expire", `{"never":null}`, "needs one of ttl_ms, at and never"},
+		{"edit", `{"seq":1,"data":null,"data_base64":""}`, "needs data or data_base64, and only one"},
+		{"append", `{"messages":[{"data":1}],"expect":null}`, "expect: must be a number, is null"},
+		{"hash", `{"names":["f"],"expect":null}`, "expect: must be a number, is null"},
+		{"tx", `{"conditions":null,"steps":[{"clear":{"key":"a"}}]}`, "conditions: must be an array, is null"},
+		{"tx", `{"conditions":[{"key":"a","revision":1,"exists":null}],"steps":[]}`, "conditions[0].exists: must be a boolean"},
+		{"append", `{"messages":[null]}`, "messages[0]: must be an object, is null"},
+		{"hash", `{"names":[null]}`, "names[0]: must be a string, is null"},
+		{"append", `{"messages":[{"data":1}],"expct":null}`, "expct: unknown field"},
+		{"tx", `{"steps":[{"appendd":null}]}`, "appendd: unknown field"},
+		{"append", `{"messages":[{"data":1}],"ttl_ms":null,"ttl_ms":5}`, "ttl_ms: given twice"},
+	} {
+		_, err := decoders[tt[0]]([]byte(tt[1]))
+		if turn.KindOf(err) != turn.Invalid || !strings.Contains(err.Error(), tt[2]) {
+			t.Errorf("%s: got %v, want %s", tt[1], err, tt[2])
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"maps"
+
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -14,13 +16,23 @@ func inBody(body []byte) members {
 // readers are what reads the members of an object, by their names.
 type readers map[string]func(v value) error
 
+// notGiven reports whether a member counts as one that is not given, because it is null. Where data is null, that is
+// the payload. A condition that is null is an error: without it, what it was to prevent would be written.
+func notGiven(name string, v value) bool {
+	return v.null() && name != "data" && name != "expect" && name != "conditions"
+}
+
 // read has each member read. One that no reader is for is an error.
 func (in members) read(by readers) error {
 	return in(func(name string, v value) error {
-		if read, ok := by[name]; ok {
-			return read(v)
+		read, ok := by[name]
+		switch {
+		case !ok:
+			return errUnknownField
+		case notGiven(name, v):
+			return nil
 		}
-		return errUnknownField
+		return read(v)
 	})
 }
 
@@ -28,16 +40,11 @@ func (in members) read(by readers) error {
 // not, the error says what it needs.
 func (in members) readOne(choice, others readers, needs string) error {
 	given := 0
-	err := in(func(name string, v value) error {
-		if read, ok := choice[name]; ok {
-			given++
-			return read(v)
-		}
-		if read, ok := others[name]; ok {
-			return read(v)
-		}
-		return errUnknownField
-	})
+	all := maps.Clone(others)
+	for name, read := range choice {
+		all[name] = func(v value) error { given++; return read(v) }
+	}
+	err := in.read(all)
 	if err == nil && given != 1 {
 		err = turn.Errorf(turn.Invalid, "body: needs %s", needs)
 	}
@@ -86,16 +93,17 @@ func newMessages(v value, limits turn.Limits) ([]turn.NewMessage, error) {
 func newMessage(v value) (m turn.NewMessage, err error) {
 	given := 0
 	err = v.object(func(name string, v value) (err error) {
-		switch name {
-		case "id":
+		none := notGiven(name, v)
+		switch {
+		case name == "id" && !none:
 			m.ID, err = v.text()
-		case "data":
+		case name == "data":
 			m.Data = v
 			given++
-		case "data_base64":
+		case name == "data_base64" && !none:
 			m.Data, err = v.base64()
 			given++
-		default:
+		case name != "id" && name != "data_base64":
 			err = errUnknownField
 		}
 		return err
@@ -107,6 +115,9 @@ func newMessage(v value) (m turn.NewMessage, err error) {
 }
 
 func expectField(v value) (*uint64, error) {
+	if v.null() {
+		return nil, wrong("must be a number, is null: leave it out to write without a condition")
+	}
 	n, err := v.number(0)
 	return &n, err
 }
@@ -114,24 +125,20 @@ func expectField(v value) (*uint64, error) {
 func readAppend(in members, limits turn.Limits) (*turn.Append, error) {
 	op := &turn.Append{}
 	given := false
-	err := in(func(name string, v value) (err error) {
-		switch name {
-		case "messages":
+	err := in.read(readers{
+		"messages": func(v value) (err error) {
 			given = true
 			op.Messages, err = newMessages(v, limits)
-		case "expect":
-			op.Expect, err = expectField(v)
-		case "ttl_ms":
-			op.TTL, err = signed(v.number(1))
-		case "must_exist":
-			op.MustExist, err = v.boolean()
-		case "metadata":
+			return err
+		},
+		"expect":     expect(&op.Expect),
+		"ttl_ms":     func(v value) (err error) { op.TTL, err = signed(v.number(1)); return err },
+		"must_exist": boolean(&op.MustExist),
+		"metadata": func(v value) (err error) {
 			op.Set = map[string]string{}
 			op.Unset, err = metadataField(v, op.Set)
-		default:
-			err = errUnknownField
-		}
-		return err
+			return err
+		},
 	})
 	if err == nil && !given {
 		err = turn.Errorf(turn.Invalid, "messages: missing")

@@ -83,12 +83,9 @@ func stepReply(op turn.Op, res *turn.Result) any {
 
 func decodeTransaction(body []byte, namespace string, limits turn.Limits) (*turn.Tx, error) {
 	tx := &turn.Tx{All: true}
-	err := parseBody(body, func(name string, v value) (err error) {
-		switch name {
-		case "id":
-			tx.ID, err = v.text()
-			return err
-		case "conditions":
+	err := inBody(body).read(readers{
+		"id": text(&tx.ID),
+		"conditions": func(v value) error {
 			return v.array(func(i int, v value) error {
 				if i == turn.MaxAllSteps {
 					return turn.Errorf(turn.TooLarge, "conditions: more than %d", turn.MaxAllSteps)
@@ -98,7 +95,8 @@ func decodeTransaction(body []byte, namespace string, limits turn.Limits) (*turn
 				tx.Conditions = append(tx.Conditions, c)
 				return err
 			})
-		case "steps":
+		},
+		"steps": func(v value) error {
 			return v.array(func(i int, v value) error {
 				if i == turn.MaxAllSteps {
 					return turn.Errorf(turn.TooLarge, "steps: more than %d", turn.MaxAllSteps)
@@ -107,8 +105,7 @@ func decodeTransaction(body []byte, namespace string, limits turn.Limits) (*turn
 				tx.Steps = append(tx.Steps, turn.Step{Op: op})
 				return err
 			})
-		}
-		return errUnknownField
+		},
 	})
 	return tx, err
 }
@@ -147,17 +144,17 @@ func keyed(v value, k *turn.Key) members {
 	return func(member func(name string, v value) error) error {
 		given := 0
 		err := v.object(func(name string, v value) (err error) {
-			switch name {
-			case "key":
-				given++
-				k.Name, err = v.text()
-			case "key_base64":
-				given++
-				err = base64Name(&k.Name)(v)
-			default:
-				err = member(name, v)
+			switch {
+			case name != "key" && name != "key_base64":
+				return member(name, v)
+			case notGiven(name, v):
+				return nil
 			}
-			return err
+			given++
+			if name == "key" {
+				return text(&k.Name)(v)
+			}
+			return base64Name(&k.Name)(v)
 		})
 		if err == nil && given != 1 {
 			err = wrong("needs key or key_base64, and only one of them")
@@ -170,6 +167,9 @@ func keyed(v value, k *turn.Key) members {
 func transactionStep(v value, namespace string, limits turn.Limits) (op turn.Op, err error) {
 	key := turn.Key{Namespace: namespace}
 	err = v.object(func(name string, v value) error {
+		if notGiven(name, v) {
+			return knownStep(name, limits)
+		}
 		if op != nil {
 			return wrong("a step is one operation: this is the second one")
 		}
@@ -186,6 +186,15 @@ func transactionStep(v value, namespace string, limits turn.Limits) (op turn.Op,
 	}
 	setKey(op, key)
 	return op, err
+}
+
+// knownStep is an error if there is no step of this name.
+func knownStep(name string, limits turn.Limits) error {
+	nothing := func(func(string, value) error) error { return nil }
+	if _, err := stepOf(name, nothing, limits); errors.Is(err, errUnknownField) {
+		return err
+	}
+	return nil
 }
 
 func stepOf(name string, in members, limits turn.Limits) (turn.Op, error) {

@@ -225,8 +225,8 @@ func turnCommands() []Command {
 				"results together. SINCE and UNTIL: those of these times, in Unix ms. METADATA: with the session's "+
 				"metadata, of the same revision.", one, turnRead),
 		row("tail", -2, "readonly blocking", "key [AFTER seq] [COUNT n] [BLOCK ms | PUSH [INCARNATION i]]",
-			"The first messages after a seq, waiting for them up to BLOCK: COUNT at most, and fewer where they have too "+
-				"many bytes for one reply. PUSH: all of them, as push frames, until TURN.UNTAIL.", one, turnTail),
+			"The first messages after a seq, waiting for them up to BLOCK: COUNT at most, and fewer where they have "+
+				"too many bytes for one reply. PUSH: all of them, as push frames, until TURN.UNTAIL.", one, turnTail),
 		untail,
 		row("info", 2, "readonly fast", "key", "Describe a session.", one, turnInfo),
 		row("pop", -2, "write fast", "key [COUNT n] [EXPECT rev] [FROM NEWEST|HEAD|TAIL]",
