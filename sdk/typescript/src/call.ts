@@ -1,3 +1,6 @@
+import { onAbort } from "./abort.js";
+import { invalid } from "./errors.js";
+
 /** What bounds one call. */
 export interface CallOptions {
   /** Ends the call early: it is rejected with a TurnlogError whose `cause` is the signal's reason. */
@@ -20,6 +23,11 @@ export class Call {
   #ended = false; // a timer may fire a little before the clock reaches the end
 
   constructor(options: CallOptions = {}) {
+    const { signal, timeout } = options;
+    if (signal && typeof signal.addEventListener !== "function") throw invalid("signal is no AbortSignal");
+    if (timeout !== undefined && !(typeof timeout === "number" && timeout >= 0)) {
+      throw invalid(`timeout ${timeout} is not a number of milliseconds`);
+    }
     this.#signal = options.signal;
     this.#timeout = options.timeout;
     this.#end = options.timeout === undefined ? Infinity : performance.now() + options.timeout;
@@ -42,7 +50,7 @@ export class Call {
     return new Promise<T>((resolve, reject) => {
       const stop = (): void => {
         clearTimeout(timer);
-        signal?.removeEventListener("abort", ended);
+        ignore?.();
       };
       const ended = (): void => {
         stop();
@@ -51,24 +59,26 @@ export class Call {
       };
       const left = this.#end - performance.now();
       const timer = left === Infinity ? undefined : setTimeout(ended, Math.min(Math.max(left, 0), 2 ** 31 - 1));
-      signal?.addEventListener("abort", ended, { once: true });
+      const ignore = signal && onAbort(signal, ended);
       promise.then(resolve, reject).finally(stop);
       if (signal?.aborted) ended();
     });
   }
 
   /** Waits for `ms`. It reports false if the call, or `until`, ends first. */
-  async sleep(ms: number, until: Promise<void>): Promise<boolean> {
-    let timer: NodeJS.Timeout | undefined;
-    const slept = new Promise<boolean>((resolve) => {
-      timer = setTimeout(resolve, ms, true);
-    });
+  async sleep(ms: number, until: AbortSignal): Promise<boolean> {
+    if (until.aborted) return false;
+    let wake!: (slept: boolean) => void;
+    const slept = new Promise<boolean>((resolve) => (wake = resolve));
+    const timer = setTimeout(wake, ms, true);
+    const ignore = onAbort(until, () => wake(false));
     try {
-      return await this.wait(Promise.race([slept, until.then(() => false)]));
+      return await this.wait(slept);
     } catch {
       return false;
     } finally {
       clearTimeout(timer);
+      ignore();
     }
   }
 }

@@ -54,15 +54,18 @@ export class Client {
   /** @internal */
   readonly router: Router;
   readonly #budget: Budget;
-  #close!: () => void;
-  /** Resolves when the client is closed. @internal */
-  readonly closed = new Promise<void>((resolve) => (this.#close = resolve));
+  readonly #closing = new AbortController();
 
   /** Makes a client. It connects to nothing yet. */
   constructor(config: Config) {
     this.settings = settings(config);
     this.router = new Router(this.settings);
     this.#budget = new Budget(this.settings.maxInFlightBytes);
+  }
+
+  /** Aborts when the client is closed. @internal */
+  get closed(): AbortSignal {
+    return this.#closing.signal;
   }
 
   /** Returns a handle on the session of that key, 1 to 512 bytes; it sends nothing. */
@@ -83,9 +86,9 @@ export class Client {
     return new Transaction<Steps>(this, id || this.settings.newId());
   }
 
-  /** Ends every connection. Calls that wait for a reply fail. */
+  /** Ends every connection. Calls that wait for a reply fail, and so do tails. */
   async close(): Promise<void> {
-    this.#close();
+    this.#closing.abort();
     this.router.close();
   }
 
@@ -119,9 +122,11 @@ export class Client {
     options: CallOptions & Labels & { cursor?: string | undefined; limit?: number | undefined } = {},
   ): Promise<SessionsPage> {
     const r = new Request(verbs.list);
-    for (const [name, value] of Object.entries(options.labels ?? {})) r.add("LABEL", name, value);
+    for (const [name, value] of Object.entries(options.labels ?? {})) {
+      r.add("LABEL", encode("a label", name), encode("a label", value));
+    }
     if (prefix.length > 0) r.add("PREFIX", encode("a prefix", prefix));
-    if (options.cursor) r.add("CURSOR", options.cursor);
+    if (options.cursor) r.add("CURSOR", encode("a cursor", options.cursor));
     const f = new Fields(await this.send(r.option("LIMIT", options.limit ?? 1000), options));
     return { cursor: text(f.get("cursor")), sessions: (f.get("sessions") as Reply[]).map(sessionInfo) };
   }
@@ -198,15 +203,17 @@ export class Client {
       return await call.wait(connection);
     } catch (err) {
       if (TurnlogError.is(err)) throw err;
-      throw new TurnlogError("UNAVAILABLE", `${node.addr.text} cannot be reached; nothing was sent`, {
-        cause: err,
-      });
+      const why = this.closed.aborted
+        ? "the client is closed"
+        : `${node.addr.text} cannot be reached (${reason(err)})`;
+      throw new TurnlogError("UNAVAILABLE", `${why}; nothing was sent`, { cause: err });
     }
   }
 
   /** Makes attempts until one of them settles the matter. @internal */
   async retry(request: Request, call: Call, attempt: Attempt): Promise<Reply> {
-    request.traceparent = this.settings.traceparent?.();
+    if (call.over) throw gaveUp(call, `${request.command} was not sent: the call was over before it began`);
+    request.traceparent = this.#traceparent();
     const start = performance.now();
     let uncertain = false; // an attempt before may have been carried out
     for (let pause = backoffFirst; ; pause = Math.min(2 * pause, backoffMost)) {
@@ -229,6 +236,16 @@ export class Client {
         const last = settle(uncertain, error);
         throw call.over ? new TurnlogError(last.kind, withoutKind(last), { cause: call.reason }) : last;
       }
+    }
+  }
+
+  /** Is what the configuration's function says. That it fails is no reason not to store a turn. */
+  #traceparent(): string | undefined {
+    try {
+      const trace = this.settings.traceparent?.();
+      return typeof trace === "string" ? trace : undefined;
+    } catch {
+      return undefined;
     }
   }
 
@@ -274,9 +291,12 @@ export async function roundTrip(
   }
 }
 
-/** What the state machine cannot have said if it had recognised the ids of an earlier attempt. */
+/**
+ * What need not come from the state machine, which would have recognised the ids of an earlier attempt. INVALID is
+ * what a node of an older version says of what the one before it has carried out.
+ */
 const saysNothing = new Set(
-  "UNAVAILABLE OVERLOADED READ_ONLY UNAUTHORIZED FORBIDDEN INTERNAL NEWER_VERSION CORRUPT".split(" "),
+  "INVALID UNAVAILABLE OVERLOADED READ_ONLY UNAUTHORIZED FORBIDDEN INTERNAL NEWER_VERSION CORRUPT".split(" "),
 );
 
 /**
@@ -287,6 +307,12 @@ function settle(uncertain: boolean, error: TurnlogError): TurnlogError {
   if (!uncertain || !saysNothing.has(error.kind)) return error;
   const lost = "an earlier attempt may have taken place, but its reply was lost";
   return new TurnlogError("UNKNOWN_OUTCOME", `${lost} (then: ${error.message})`, { cause: error });
+}
+
+/** What went wrong; of several addresses of a name, with each of them. */
+function reason(err: unknown): string {
+  if (err instanceof AggregateError && err.message === "") return err.errors.map(reason).join(", ");
+  return err instanceof Error ? err.message || err.name : String(err);
 }
 
 /** @internal */

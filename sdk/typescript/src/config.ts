@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { ConnectionOptions } from "node:tls";
 import { invalid } from "./errors.js";
+import { kind } from "./request.js";
 
 /** How a Client reaches its cluster. Times are in milliseconds. */
 export interface Config {
@@ -49,7 +50,7 @@ export interface Config {
   /**
    * Returns which trace a call is part of, as a `traceparent` of the W3C's Trace Context; undefined if it is part
    * of none. Nodes that send traces make their spans children of the span that it names. It is called once in a
-   * call, in the caller's asynchronous context, and not for a tail.
+   * call, in the caller's asynchronous context, and not for a tail. When it throws, the call is part of no trace.
    */
   traceparent?: (() => string | undefined) | undefined;
 
@@ -81,8 +82,16 @@ export interface Address {
 
 /** Returns config completed, or throws what is wrong with it. @internal */
 export function settings(config: Config): Settings {
+  if (typeof config?.addrs !== "string" && !Array.isArray(config?.addrs)) {
+    throw invalid("no addresses given, as in { addrs: [HOST:PORT] }");
+  }
   const addrs = (typeof config.addrs === "string" ? config.addrs.split(",") : config.addrs).map(parseAddress);
   if (addrs.length === 0) throw invalid("no address given");
+  for (const name of ["namespace", "username", "password"] as const) {
+    const value: unknown = config[name];
+    if (value !== undefined && typeof value !== "string")
+      throw invalid(`${name} is ${kind(value)}, not a string`);
+  }
   if (config.username !== undefined && config.password === undefined) {
     throw invalid(`user ${config.username} has no password: requests would be sent without authentication`);
   }
@@ -93,14 +102,23 @@ export function settings(config: Config): Settings {
     password: config.password,
     tls: config.tls === true ? {} : config.tls || undefined,
     followLeader: config.followLeader ?? false,
-    retryFor: Math.min(config.retryFor ?? 15_000, maxRetryFor),
-    stallTimeout: config.stallTimeout ?? 8_000,
-    dialTimeout: config.dialTimeout ?? 2_000,
-    connections: Math.max(1, config.connections ?? 4),
-    maxInFlightBytes: config.maxInFlightBytes ?? 64 << 20,
+    retryFor: Math.min(number(config, "retryFor") ?? 15_000, maxRetryFor),
+    stallTimeout: number(config, "stallTimeout") ?? 8_000,
+    dialTimeout: number(config, "dialTimeout") ?? 2_000,
+    connections: Math.max(1, number(config, "connections") ?? 4),
+    maxInFlightBytes: number(config, "maxInFlightBytes") ?? 64 << 20,
     traceparent: config.traceparent,
     newId: checked(config.newId ?? randomId),
   };
+}
+
+type Numbers = "retryFor" | "stallTimeout" | "dialTimeout" | "connections" | "maxInFlightBytes";
+
+/** Returns a setting that is a number. NaN, which a missing variable of the environment becomes, is none. */
+function number(config: Config, name: Numbers): number | undefined {
+  const value = config[name];
+  if (value === undefined || (typeof value === "number" && value >= 0)) return value;
+  throw invalid(`${name} is ${String(value)}, not a number`);
 }
 
 /** A retry later than this could carry out a transaction again whose id the cluster has forgotten. */
@@ -109,7 +127,12 @@ const maxRetryFor = 300_000;
 /** An empty id would be none: what has it would be stored again by a retry. */
 function checked(newId: () => string): () => string {
   return () => {
-    const id = newId();
+    let id: string;
+    try {
+      id = newId();
+    } catch (err) {
+      throw invalid(`newId failed (${err instanceof Error ? err.message : String(err)})`, err);
+    }
     if (id === "") throw invalid("newId returned an empty id");
     return id;
   };
@@ -117,6 +140,8 @@ function checked(newId: () => string): () => string {
 
 /** Parses `HOST:PORT` and `[v6]:PORT`. @internal */
 export function parseAddress(text: string): Address {
+  if (typeof text !== "string") throw invalid(`an address is ${kind(text)}, not HOST:PORT`);
+  if (text.includes("/")) throw invalid("an address is a URL, not HOST:PORT"); // which may have a password
   const colon = text.lastIndexOf(":");
   const port = Number(text.slice(colon + 1));
   let host = text.slice(0, Math.max(colon, 0)).trim();

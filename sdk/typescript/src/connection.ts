@@ -1,4 +1,5 @@
 import { ClientClosedError, ClientOfflineError, ErrorReply, RESP_TYPES, createClient } from "@redis/client";
+import { onAbort } from "./abort.js";
 import type { Address, Settings } from "./config.js";
 import { fromReply } from "./errors.js";
 import type { Arg } from "./request.js";
@@ -35,7 +36,7 @@ type Carrier = ReturnType<typeof carrier>;
  * A client of the library that carries the bytes. All that it would do by itself is off: it makes one
  * connection, queues nothing while there is none, and sends nothing twice.
  */
-function carrier(addr: Address, s: Settings) {
+function carrier(addr: Address, s: Settings, stop: AbortSignal) {
   return createClient({
     RESP: 3,
     socket: {
@@ -43,6 +44,7 @@ function carrier(addr: Address, s: Settings) {
       port: addr.port,
       connectTimeout: s.dialTimeout,
       reconnectStrategy: false,
+      signal: stop, // the library's destroy does not end a socket that is not connected yet
       ...(s.tls && { ...(s.tls as object), tls: true, servername: s.tls.servername ?? servername(addr.host) }),
     },
     ...(s.password === undefined ? {} : { username: s.username ?? "default", password: s.password }),
@@ -65,37 +67,52 @@ function servername(host: string): string {
  */
 export class Connection {
   readonly #redis: Carrier;
+  readonly #stop = new AbortController();
   readonly #stallTimeout: number;
   #waiting = 0;
   #bytes = 0; // of the unanswered requests
   #progress = 0; // when the last reply came, or the first request was sent
   #watch: NodeJS.Timeout | undefined;
   #ended: unknown;
+  /** Is called when the connection ends. */
+  ended = (): void => {};
 
-  private constructor(redis: Carrier, stallTimeout: number) {
-    this.#redis = redis;
+  private constructor(addr: Address, s: Settings, stallTimeout: number) {
+    this.#redis = carrier(addr, s, this.#stop.signal);
     this.#stallTimeout = stallTimeout;
-    redis.on("error", (err) => this.close(err));
+    this.#redis.on("error", (err) => this.close(err));
+    this.#redis.on("connect", () => this.#ended && this.#redis.destroy()); // where sockets know no signals
   }
 
   /**
    * Opens a connection, authenticated and in the namespace. That is confirmed before any other request
    * is sent: a request must never run in another namespace. A rejection by the server is a TurnlogError.
    */
-  static async open(addr: Address, s: Settings, stallTimeout = s.stallTimeout): Promise<Connection> {
-    const c = new Connection(carrier(addr, s), stallTimeout);
+  static async open(
+    addr: Address,
+    s: Settings,
+    closing: AbortSignal,
+    stallTimeout = s.stallTimeout,
+  ): Promise<Connection> {
+    const c = new Connection(addr, s, stallTimeout);
+    const ended = new Promise<never>((_, reject) => (c.ended = () => reject(c.#ended)));
     const late = setTimeout(() => c.close(new Error(`no handshake within ${s.dialTimeout} ms`)), s.dialTimeout);
+    const ignore = onAbort(closing, () => c.close(closing.reason));
     try {
-      await c.#redis.connect();
-      await c.#redis.sendCommand(["TURN.NS", s.namespace], options);
-      if (c.#ended) throw c.#ended;
+      await Promise.race([c.#handshake(s.namespace), ended]);
       return c;
     } catch (err) {
       c.close(err);
       throw err instanceof ErrorReply ? fromReply(err.message) : c.#ended;
     } finally {
       clearTimeout(late);
+      ignore();
     }
+  }
+
+  async #handshake(namespace: string): Promise<void> {
+    await this.#redis.connect();
+    await this.#redis.sendCommand(["TURN.NS", namespace], options);
   }
 
   /** How many requests are unanswered; -1 if the connection ended. */
@@ -147,16 +164,22 @@ export class Connection {
     this.#progress = performance.now();
     if (this.#watch) return;
     const look = (): void => {
-      this.#watch = undefined;
-      if (this.#waiting === 0 || this.#ended) return;
+      if (this.#waiting === 0 || this.#ended) {
+        this.#watch = undefined;
+        return;
+      }
       const allowed = this.#stallTimeout + this.#bytes / bytesPerMillisecond;
       const left = this.#progress + allowed - performance.now();
-      if (left <= 0) return this.close(new Error("the server sent nothing for too long"));
-      this.#watch = setTimeout(look, left + 1);
-      this.#watch.unref();
+      if (left > 0) this.#watch = setTimeout(look, left + 1).unref();
+      else if (seen === this.#progress) this.close(new Error("the server sent nothing for too long"));
+      else {
+        // This process may have done something else for that long: what came meanwhile is read first.
+        seen = this.#progress;
+        setImmediate(look);
+      }
     };
-    this.#watch = setTimeout(look, this.#stallTimeout);
-    this.#watch.unref();
+    let seen: number | undefined;
+    this.#watch = setTimeout(look, this.#stallTimeout).unref();
   }
 
   /** Ends the connection; what is unanswered is rejected as Lost. */
@@ -165,5 +188,7 @@ export class Connection {
     this.#ended = why ?? new Error("the connection was closed");
     clearTimeout(this.#watch);
     this.#redis.destroy();
+    this.#stop.abort();
+    this.ended();
   }
 }

@@ -94,8 +94,8 @@ export class TurnlogError extends Error {
 }
 
 /** @internal */
-export function invalid(message: string): TurnlogError {
-  return new TurnlogError("INVALID", `${message}; nothing was sent`);
+export function invalid(message: string, cause?: unknown): TurnlogError {
+  return new TurnlogError("INVALID", `${message}; nothing was sent`, { cause });
 }
 
 /** Errors of Redis's vocabulary, by code. */

@@ -1,7 +1,10 @@
 import { invalid } from "./errors.js";
-import { encode, type Arg } from "./request.js";
+import { encode, kind, type Arg } from "./request.js";
 
-/** What a message holds: text and bytes as they are, anything else as its JSON. */
+/**
+ * What a message holds: text and bytes (also those of an ArrayBuffer, or of any view of one) as they are, anything
+ * else as its JSON. An object that JSON would make empty, such as a Map, an Error or a Promise, is `INVALID`.
+ */
 export type Data = string | Uint8Array | object;
 
 /** A message to append. */
@@ -46,17 +49,32 @@ export function encodeMessages(
   messages: readonly NewMessage[],
   newId: () => string,
 ): { id: string; data: Arg }[] {
-  return messages.map((m) => ({
-    id: m.id ? (encode("an id", m.id) as string) : newId(),
-    data: encodeData(m.data),
-  }));
+  return messages.map((m) => {
+    if (typeof m !== "object" || m === null) throw invalid(`a message is ${kind(m)}, not an object with data`);
+    const data = encodeData(m.data);
+    return { id: m.id ? (encode("an id", m.id) as string) : newId(), data };
+  });
 }
 
 /** @internal */
 export function encodeData(data: Data, what = "a message"): Arg {
-  if (typeof data === "string" || data instanceof Uint8Array) return encode(what, data);
-  const json: string | undefined = typeof data === "object" && data !== null ? JSON.stringify(data) : undefined;
-  if (json === undefined)
-    throw invalid(`${what} is ${data === null ? "null" : typeof data}, not text, bytes or an object`);
+  if (typeof data === "string" || ArrayBuffer.isView(data) || data instanceof ArrayBuffer)
+    return encode(what, data);
+  if (typeof data !== "object" || data === null)
+    throw invalid(`${what} is ${kind(data)}, not text, bytes or an object`);
+  let json: string | undefined;
+  try {
+    json = JSON.stringify(data);
+  } catch (err) {
+    throw invalid(`${what} has no JSON (${err instanceof Error ? err.message : String(err)})`, err);
+  }
+  if (json === undefined) throw invalid(`${what} has no JSON: its toJSON returned undefined`);
+  if (json === "{}" && !isPlain(data)) throw invalid(`${what} is ${kind(data)}, whose JSON would be empty`);
   return json;
+}
+
+/** Whether an object is one of {}, of this realm or another. */
+function isPlain(data: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(data);
+  return prototype === null || Object.getPrototypeOf(prototype) === null || "toJSON" in data;
 }

@@ -5,9 +5,10 @@ import { Connection } from "./connection.js";
 export class Node {
   readonly addr: Address;
   readonly #settings: Settings;
-  #connections: Connection[] = [];
+  #connections: Connection[] = []; // shared
+  readonly #open = new Set<Connection>();
   #opening: Promise<Connection> | undefined;
-  #closed = false;
+  readonly #closing = new AbortController();
 
   // Owned by Router.
   failures = 0;
@@ -29,7 +30,7 @@ export class Node {
     const best = this.#leastLoaded();
     const more = !this.#opening && this.#connections.length < this.#settings.connections;
     if (best && (best.load === 0 || !more)) return best;
-    if (more) this.#opening = this.#open();
+    if (more) this.#opening = this.#share();
     if (!best) return this.#opening!;
     this.#opening!.catch(() => {}); // the request goes over the connection that is there
     return best;
@@ -46,7 +47,7 @@ export class Node {
     return best;
   }
 
-  async #open(): Promise<Connection> {
+  async #share(): Promise<Connection> {
     try {
       const c = await this.open();
       this.#connections.push(c);
@@ -58,17 +59,18 @@ export class Node {
 
   /** Opens a connection that no other request shares; the caller closes it. */
   async open(stallTimeout?: number): Promise<Connection> {
-    const closed = new Error("the client is closed");
-    if (this.#closed) throw closed;
-    const c = await Connection.open(this.addr, this.#settings, stallTimeout);
-    if (!this.#closed) return c;
-    c.close(closed);
-    throw closed;
+    const closing = this.#closing.signal;
+    closing.throwIfAborted();
+    const c = await Connection.open(this.addr, this.#settings, closing, stallTimeout);
+    this.#open.add(c);
+    c.ended = () => this.#open.delete(c);
+    return c;
   }
 
   close(): void {
-    this.#closed = true;
-    for (const c of this.#connections) c.close(new Error("the client is closed"));
+    const closed = new Error("the client is closed");
+    this.#closing.abort(closed);
+    for (const c of [...this.#open]) c.close(closed);
     this.#connections = [];
   }
 }

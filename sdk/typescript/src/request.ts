@@ -31,6 +31,7 @@ export class Request {
   /** Like add: a call takes tens of thousands of arguments at most. */
   addAll(args: Iterable<Arg>): this {
     for (const a of args) {
+      if (typeof a !== "string" && !Buffer.isBuffer(a)) throw invalid(`${this.command} with ${kind(a)} in it`);
       this.args.push(a);
       this.bytes += a.length + 16;
     }
@@ -59,8 +60,22 @@ export function integer(name: string, value: number): string {
  *
  * @internal
  */
-export function encode(what: string, value: string | Uint8Array): Arg {
-  if (typeof value !== "string") return Buffer.from(value);
+export function encode(what: string, value: string | ArrayBufferView | ArrayBuffer): Arg {
+  if (ArrayBuffer.isView(value)) {
+    return Buffer.from(new Uint8Array(value.buffer, value.byteOffset, value.byteLength));
+  }
+  if (value instanceof ArrayBuffer) return Buffer.from(new Uint8Array(value));
+  if (typeof value !== "string") throw invalid(`${what} is ${kind(value)}, not text or bytes`);
   if (!value.isWellFormed()) throw invalid(`${what} has an unpaired surrogate, which UTF-8 cannot express`);
   return value;
+}
+
+/**
+ * What a value is, in words: a program without types may pass anything.
+ *
+ * @internal
+ */
+export function kind(value: unknown): string {
+  if (typeof value !== "object" || value === null) return value === null ? "null" : typeof value;
+  return Array.isArray(value) ? "an array" : `an object (${value.constructor?.name ?? "without prototype"})`;
 }

@@ -2,7 +2,7 @@ import type { CallOptions } from "./call.js";
 import { invalid } from "./errors.js";
 import { encodeData, encodeMessages, type Data, type MessageRef, type NewMessage } from "./message.js";
 import type { AppendOptions } from "./options.js";
-import { Request, encode, integer, type Arg, type Key } from "./request.js";
+import { Request, encode, integer, kind, type Arg, type Key } from "./request.js";
 import { verbs } from "./verb.js";
 
 // The requests of changes: what a Session sends alone, and what the steps of a Transaction consist of.
@@ -21,7 +21,7 @@ export type Side = "newest" | "head" | "tail";
 
 /** @internal */
 export function encodeKey(key: Key): Arg {
-  if (key.length === 0) throw invalid("session key is empty");
+  if (key?.length === 0) throw invalid("session key is empty");
   return encode("a session key", key);
 }
 
@@ -131,6 +131,8 @@ function list(turn: Turn): readonly NewMessage[] {
 }
 
 function named(r: Request, message: MessageRef): Request {
+  if (typeof message !== "object" || message === null)
+    throw invalid(`a message is named by ${kind(message)}, not { seq } or { id }`);
   return "seq" in message
     ? r.add("SEQ", integer("seq", message.seq))
     : r.add("ID", encode("an id", message.id));
@@ -138,5 +140,6 @@ function named(r: Request, message: MessageRef): Request {
 
 /** Rounds up, so that a ttl never ends early. */
 function milliseconds(ttl: number): number {
+  if (!(ttl >= 0)) throw invalid(`ttl ${ttl} is not a number of milliseconds`);
   return Math.ceil(ttl);
 }

@@ -1,3 +1,4 @@
+import { onAbort } from "./abort.js";
 import { Call } from "./call.js";
 import { gaveUp, roundTrip, type Client } from "./client.js";
 import type { Connection, Reply } from "./connection.js";
@@ -19,7 +20,10 @@ const pauseMost = 500;
 export class Tail {
   readonly #client: Client;
   readonly #session: Session;
+  readonly #signal: AbortSignal | undefined;
+  readonly #stop = new AbortController();
   readonly #call: Call;
+  #returned = false;
   #after: number;
   #incarnation = 0; // of the session that #after belongs to; 0: not known yet
   #down: number | undefined; // since when nothing was answered
@@ -29,10 +33,42 @@ export class Tail {
     this.#client = client;
     this.#session = session;
     this.#after = after;
-    this.#call = new Call(options);
+    new Call(options); // throws what is wrong with them
+    this.#signal = options.signal;
+    this.#call = new Call({ signal: this.#stop.signal });
   }
 
-  async *messages(): AsyncGenerator<Message, void, undefined> {
+  /**
+   * Returns a generator whose `return` and `throw` end a `next` that waits; those of any other would wait for
+   * the next message themselves.
+   */
+  messages(): AsyncGenerator<Message, void, undefined> {
+    const all = this.#messages();
+    const end = (): void => {
+      this.#returned = true;
+      this.#stop.abort();
+    };
+    const { return: returned, throw: thrown } = all;
+    all.return = (value) => (end(), returned.call(all, value));
+    all.throw = (error) => (end(), thrown.call(all, error));
+    return all;
+  }
+
+  async *#messages(): AsyncGenerator<Message, void, undefined> {
+    const signal = this.#signal;
+    const aborted = (): void => this.#stop.abort(signal!.reason);
+    const ignore = signal && onAbort(signal, aborted);
+    if (signal?.aborted) aborted();
+    try {
+      yield* this.#everything();
+    } catch (err) {
+      if (!this.#returned) throw err;
+    } finally {
+      ignore?.();
+    }
+  }
+
+  async *#everything(): AsyncGenerator<Message, void, undefined> {
     for (;;) {
       const node = this.#client.router.pick();
       let own: Connection | undefined;

@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 
 /** A proxy in front of a node that can lose replies: the request arrives, and the connection breaks instead. */
@@ -13,6 +13,8 @@ export class Proxy {
   readonly seen = new Map<string, number>();
   /** How many connections were accepted. */
   accepted = 0;
+  /** Emits `close` when a connection has ended. */
+  readonly closed = new EventEmitter();
 
   private constructor(target: string) {
     const [host, port] = target.split(":");
@@ -30,6 +32,11 @@ export class Proxy {
     return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
+  /** How many connections there are, counted on both of their sides. */
+  get open(): number {
+    return this.#sockets.size;
+  }
+
   /** Loses the replies to the next requests with this command. */
   lose(command: string, times = 1): void {
     this.#lose = { command, times };
@@ -45,6 +52,7 @@ export class Proxy {
         this.#sockets.delete(s);
         client.destroy();
         node.destroy();
+        this.closed.emit("close");
       });
     }
     client.on("data", (data) => {

@@ -48,6 +48,20 @@ test("an option that the server does not know", async (t) => {
   assert.equal((await chat.read()).count, 0);
 });
 
+test("a retry that reaches an older node says nothing of the attempt before", async (t) => {
+  const [newer, older] = await Promise.all([Proxy.start(cluster.addrs[0]!), Proxy.start(cluster.addrs[0]!)]);
+  t.after(() => (newer.stop(), older.stop()));
+  older.request = without("TURN.APPEND");
+  newer.lose("TURN.APPEND");
+  const chat = cluster.client({ addrs: [newer.addr, older.addr] }).session("skew");
+  await assert.rejects(chat.append({ data: "stored" }), (err) => {
+    assert.ok(TurnlogError.is(err, "UNKNOWN_OUTCOME"), String(err));
+    assert.match(err.message, /the server does not know TURN.APPEN/);
+    return true;
+  });
+  assert.equal((await cluster.client().session("skew").last(1)).count, 1);
+});
+
 test("a server that is no turnlog", async (t) => {
   const { proxy, client } = await proxied(t);
   proxy.request = without("TURN.NS");
