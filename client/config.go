@@ -39,9 +39,9 @@ type Config struct {
 	// negative: no retries, at most MaxRetryFor. A context that ends earlier takes precedence. To hide
 	// an election, RetryFor must exceed about 2.5 s.
 	RetryFor time.Duration
-	// StallTimeout is how long a node may send nothing, while answers are outstanding, before the
-	// connection is closed; default 8 s, a little more than the longest time that a node takes to
-	// answer.
+	// StallTimeout is how long a node may send nothing, and take nothing of what is sent to it, while
+	// answers are outstanding, before the connection is closed; default 8 s, a little more than the
+	// longest time that a node takes to answer; negative: none.
 	StallTimeout time.Duration
 	// DialTimeout bounds connecting and the handshake; default 2 s.
 	DialTimeout time.Duration
@@ -64,8 +64,8 @@ type Config struct {
 	// if it is part of none. ctx is that of the call. Nodes that send traces make their spans children of the
 	// span that it names. It is called once in a call, and not for a Tail.
 	Traceparent func(ctx context.Context) string
-	// NewID generates message ids; default: 128 random bits in hexadecimal. Two calls must never return
-	// the same id.
+	// NewID generates ids of messages and transactions; default: 128 random bits in hexadecimal, which also
+	// take the place of an empty id. Two calls must never return the same id.
 	NewID func() string
 }
 
@@ -102,15 +102,26 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Dial == nil {
 		c.Dial = (&net.Dialer{}).DialContext
 	}
-	if c.NewID == nil {
-		c.NewID = randomID
-	}
+	c.NewID = neverEmpty(c.NewID)
 	return c, nil
 }
 
 func orDuration(d *time.Duration, otherwise time.Duration) {
 	if *d == 0 {
 		*d = otherwise
+	}
+}
+
+// neverEmpty returns newID, if there is one, such that each id tells a retry from something new.
+func neverEmpty(newID func() string) func() string {
+	if newID == nil {
+		return randomID
+	}
+	return func() string {
+		if id := newID(); id != "" {
+			return id
+		}
+		return randomID()
 	}
 }
 

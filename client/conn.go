@@ -15,6 +15,10 @@ import (
 // socket buffer of a connection with nothing in flight, so that it cannot block.
 const directBytes = 16 << 10
 
+// writePart is how much the peer has to take within the stall timeout. Servers take requests from
+// clients that are as slow as that.
+const writePart = 64 << 10
+
 // maxSpare is the most write memory that a connection keeps.
 const maxSpare = 256 << 10
 
@@ -129,10 +133,7 @@ func (c *conn) writeLocked() {
 	c.out, c.spare = c.spare, nil
 	c.unsent, c.writing = 0, true
 	c.mu.Unlock()
-	if c.stallTimeout > 0 {
-		c.nc.SetWriteDeadline(time.Now().Add(c.stallTimeout))
-	}
-	_, err := c.nc.Write(buf)
+	err := c.write(buf)
 	c.mu.Lock()
 	c.writing = false
 	if err != nil {
@@ -145,6 +146,26 @@ func (c *conn) writeLocked() {
 	if len(c.out) > 0 {
 		c.wakeWriter()
 	}
+}
+
+// write writes buf. While the peer takes parts of it, it is not silent: it cannot answer yet.
+func (c *conn) write(buf []byte) error {
+	for rest := buf; len(rest) > 0; {
+		part := rest[:min(len(rest), writePart)]
+		rest = rest[len(part):]
+		if c.stallTimeout > 0 {
+			c.nc.SetWriteDeadline(time.Now().Add(c.stallTimeout))
+		}
+		if _, err := c.nc.Write(part); err != nil {
+			return err
+		}
+		if len(rest) > 0 {
+			c.mu.Lock()
+			c.expectAnswerLocked()
+			c.mu.Unlock()
+		}
+	}
+	return nil
 }
 
 func (c *conn) readLoop(r *resp.ReplyReader) {

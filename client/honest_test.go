@@ -87,6 +87,46 @@ func TestClosedClient(t *testing.T) {
 	}
 }
 
+// A call that waits to be sent again when the client is closed says so, and OnRetry hears of no attempt that is not
+// followed by another.
+func TestClosedWhileRetrying(t *testing.T) {
+	closing := make(chan *Client, 1)
+	retries := 0
+	f := newFake(t, steps(fails("UNAVAILABLE no leader")))
+	c := newTestClient(t, Config{Addrs: []string{f.addr()}, RetryFor: time.Hour, OnRetry: func(error, time.Duration) {
+		if retries++; retries == 3 {
+			(<-closing).Close()
+		}
+	}})
+	closing <- c
+	_, err := c.Session("s").Append(t.Context(), msg("a"))
+	if !errors.Is(err, ErrClosed) || !turn.Is(err, turn.Unavailable) {
+		t.Errorf("%v", err)
+	}
+	if _, err := c.Session("s").Append(t.Context(), msg("a")); !errors.Is(err, ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+	if sent := len(f.requests()); sent != 3 || retries != 3 {
+		t.Errorf("%d attempts, %d calls of OnRetry", sent, retries)
+	}
+}
+
+// A call whose context has ended before it began does not blame the load for it.
+func TestContextThatHadEnded(t *testing.T) {
+	c := newTestClient(t, Config{Addrs: []string{"127.0.0.1:1"}})
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	late, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer cancel()
+	for _, ctx := range []context.Context{canceled, late} {
+		_, err := c.Session("s").Append(ctx, msg("a"))
+		if want := "UNAVAILABLE: TURN.APPEND was not sent (" + ctx.Err().Error() + ")"; err == nil ||
+			err.Error() != want || !errors.Is(err, ctx.Err()) {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}
+
 // What New and calls reject without asking a server is an error like that of a server.
 func TestRejectedHere(t *testing.T) {
 	for _, cfg := range []Config{{}, {Addrs: []string{"nowhere"}}, {Addrs: []string{"a:1"}, Namespace: "no spaces"},

@@ -18,9 +18,12 @@ const (
 
 // do sends r until it is answered for good.
 func (c *Client) do(ctx context.Context, r *request) (resp.Value, error) {
+	if c.ended(ctx) != nil {
+		return resp.Value{}, c.gaveUp(ctx, turn.Errorf(turn.Unavailable, "%s was not sent", verbs[r.verb].command))
+	}
 	weight := min(r.weight(), c.cfg.MaxInFlightBytes)
 	if err := c.inFlight.Acquire(ctx, weight); err != nil {
-		return resp.Value{}, gaveUp(ctx,
+		return resp.Value{}, c.gaveUp(ctx,
 			turn.Errorf(turn.Unavailable, "%s was not sent: too many requests in flight", verbs[r.verb].command))
 	}
 	defer c.inFlight.Release(weight)
@@ -57,15 +60,15 @@ func (c *Client) retry(ctx context.Context, r *request, attempt attemptFunc) (re
 		if e.Kind == turn.Unknown && r.again == never {
 			return v, err
 		}
-		if ctx.Err() != nil {
-			return v, gaveUp(ctx, settle(uncertain, err))
+		if c.ended(ctx) != nil {
+			return v, c.gaveUp(ctx, settle(uncertain, err))
 		}
 		if c.cfg.RetryFor < 0 || time.Since(start)+pause > c.cfg.RetryFor {
 			return v, settle(uncertain, err)
 		}
 		c.retrying(err, start)
 		if !c.sleep(ctx, rand.N(pause)+pause/2) {
-			return v, gaveUp(ctx, settle(uncertain, err))
+			return v, c.gaveUp(ctx, settle(uncertain, err))
 		}
 	}
 }
@@ -79,27 +82,39 @@ func (c *Client) retrying(err error, start time.Time) {
 
 // settle returns the error of a call whose last attempt ended with err. If an
 // earlier attempt is uncertain, the last one decides only if the state machine
-// refused it: it would have recognised the ids otherwise.
+// refused it after it had looked for the ids. Everything else may be refused by
+// a node before that, by limits of its own for instance, or as a key that has
+// been given another type since.
 func settle(uncertain bool, err error) error {
 	if !uncertain {
 		return err
 	}
-	e := turn.AsError(err)
-	switch e.Kind {
-	case turn.Unavailable, turn.Overloaded, turn.ReadOnly, turn.Unauthorized, turn.Forbidden, turn.Internal,
-		turn.Newer, turn.Corrupt:
-		return fmt.Errorf("%w (then: %w)",
-			turn.Errorf(turn.Unknown, "an earlier attempt may have taken place, but its reply was lost"), err)
-	}
-	return err
-}
-
-// gaveUp adds to err that the context ended.
-func gaveUp(ctx context.Context, err error) error {
-	if ctx.Err() == nil || errors.Is(err, ctx.Err()) {
+	switch turn.KindOf(err) {
+	case turn.NotFound, turn.Exists, turn.Conflict, turn.IDReused, turn.Unknown:
 		return err
 	}
-	return fmt.Errorf("%w (%w)", err, ctx.Err())
+	return fmt.Errorf("%w (then: %w)",
+		turn.Errorf(turn.Unknown, "an earlier attempt may have taken place, but its reply was lost"), err)
+}
+
+// ended returns why calls with that context end: the context's error, or ErrClosed; nil: they go on.
+func (c *Client) ended(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if c.ctx.Err() != nil {
+		return ErrClosed
+	}
+	return nil
+}
+
+// gaveUp adds to err that the context ended, or the client was closed.
+func (c *Client) gaveUp(ctx context.Context, err error) error {
+	why := c.ended(ctx)
+	if why == nil || errors.Is(err, why) {
+		return err
+	}
+	return fmt.Errorf("%w (%w)", err, why)
 }
 
 // sleep waits for d. It reports false if ctx ends, or the client is closed, first.

@@ -12,10 +12,10 @@ import (
 )
 
 // After an attempt that may have been carried out, the write is refused for good only if the state machine refuses the
-// next one: it looks at the ids first.
+// next one after it has looked at the ids. What a node refuses before that decides nothing.
 func TestSettle(t *testing.T) {
-	decided := map[turn.Kind]bool{turn.Invalid: true, turn.TooLarge: true, turn.NotFound: true, turn.Exists: true,
-		turn.Conflict: true, turn.IDReused: true, turn.WrongType: true, turn.Unknown: true}
+	decided := map[turn.Kind]bool{turn.NotFound: true, turn.Exists: true, turn.Conflict: true, turn.IDReused: true,
+		turn.Unknown: true}
 	for k := turn.Internal; k <= turn.Forbidden; k++ {
 		err := turn.Errorf(k, "why")
 		if got := settle(false, err); turn.KindOf(got) != k {
@@ -56,17 +56,18 @@ func TestErrorReplies(t *testing.T) {
 
 // An error says that the context ended, once, and keeps its kind.
 func TestGaveUp(t *testing.T) {
+	c := newTestClient(t, Config{Addrs: []string{"127.0.0.1:1"}})
 	ctx, cancel := context.WithCancel(t.Context())
 	why := turn.Errorf(turn.Unavailable, "no leader")
-	if err := gaveUp(ctx, why); err != error(why) {
+	if err := c.gaveUp(ctx, why); err != error(why) {
 		t.Errorf("the context has not ended: %v", err)
 	}
 	cancel()
-	err := gaveUp(ctx, why)
+	err := c.gaveUp(ctx, why)
 	if turn.KindOf(err) != turn.Unavailable || !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	if again := gaveUp(ctx, err); again != err {
+	if again := c.gaveUp(ctx, err); again != err {
 		t.Errorf("said twice: %v", again)
 	}
 }

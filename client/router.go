@@ -41,7 +41,7 @@ func (r *router) nodeLocked(addr string) *node {
 			return n
 		}
 	}
-	n := &node{addr: addr, cfg: r.cfg}
+	n := newNode(addr, r.cfg)
 	r.nodes = append(r.nodes, n)
 	return n
 }

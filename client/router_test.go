@@ -120,7 +120,7 @@ func TestAddressesOfClusters(t *testing.T) {
 // The name in a node's certificate is that of its address, unless the configuration has one.
 func TestServerName(t *testing.T) {
 	cfg := Config{TLS: &tls.Config{}}
-	n := &node{addr: "host:7", cfg: &cfg}
+	n := newNode("host:7", &cfg)
 	if got := n.tlsConfig(); got.ServerName != "host" || cfg.TLS.ServerName != "" {
 		t.Errorf("%q, and the configuration has %q", got.ServerName, cfg.TLS.ServerName)
 	}
@@ -173,7 +173,7 @@ func TestUnsentRequests(t *testing.T) {
 func TestConnectionsAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dialed := 0
-		n := &node{addr: "a:1", cfg: &Config{Conns: 2}}
+		n := newNode("a:1", &Config{Conns: 2})
 		open := func() {
 			n.conns = append(n.conns, blockedConn(t))
 			dialed++
@@ -192,7 +192,7 @@ func TestConnectionsAreShared(t *testing.T) {
 			t.Errorf("not the one with the fewest requests: %v", err)
 		}
 		n.conns[1].close(ErrClosed)
-		n.dialing = make(chan struct{})
+		n.opening = &opening{done: make(chan struct{})}
 		if got, err := n.get(t.Context()); got != first || err != nil || len(n.conns) != 1 {
 			t.Errorf("while another one is opened: %v; %d are left", err, len(n.conns))
 		}

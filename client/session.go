@@ -2,7 +2,9 @@ package client
 
 import (
 	"context"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/turnlog/turnlog/turn"
@@ -53,9 +55,9 @@ func (s Session) Existing() Session {
 
 // Setting makes appends of the returned handle change the session's metadata, atomically with the
 // messages: set is merged into the metadata, and the keys in unset are removed. A retry of an append
-// that has taken place changes nothing.
+// that has taken place changes nothing. The handle has copies of set and unset.
 func (s Session) Setting(set map[string]string, unset ...string) Session {
-	s.set, s.unset = set, unset
+	s.set, s.unset = maps.Clone(set), slices.Clone(unset)
 	return s
 }
 

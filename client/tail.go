@@ -51,7 +51,7 @@ func (t *tail) follow(ctx context.Context) {
 	if t.done {
 		return
 	}
-	if ctx.Err() != nil || c.ctx.Err() != nil {
+	if c.ended(ctx) != nil {
 		t.stop(t.ended(ctx))
 		return
 	}
@@ -78,11 +78,8 @@ func (t *tail) follow(ctx context.Context) {
 
 // ended is the error of a tail that the caller ended.
 func (t *tail) ended(ctx context.Context) error {
-	err := ctx.Err()
-	if err == nil {
-		err = ErrClosed
-	}
-	return fmt.Errorf("%w: %w", turn.Errorf(turn.Unavailable, "the tail ended after seq %d", t.after), err)
+	return fmt.Errorf("%w: %w", turn.Errorf(turn.Unavailable, "the tail ended after seq %d", t.after),
+		t.s.c.ended(ctx))
 }
 
 func (t *tail) stop(err error) {

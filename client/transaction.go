@@ -2,6 +2,8 @@ package client
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/turnlog/turnlog/internal/resp"
@@ -16,6 +18,9 @@ import (
 // A step sees the changes of the steps before it; conditions refer to the state before the first step.
 // Within a transaction, a key holds either messages and metadata, or fields, unless Delete comes in
 // between.
+//
+// Slices and maps are copied, and so may be used again for the next step. Payloads and values, as Message.Data, are
+// not: they must stay as they are until Commit has returned for the last time.
 //
 // Steps that depend on which messages a session holds come before those that change that: see turn.Tx.All.
 type Transaction struct {
@@ -60,29 +65,29 @@ func (t *Transaction) require(key string, is turn.ConditionIs, n uint64) *Transa
 // keeps it from being appended twice. If a message with an id was appended before, by another call, the
 // error is turn.Conflict.
 func (t *Transaction) Append(key string, messages ...turn.NewMessage) *Transaction {
-	return t.step(&turn.Append{Key: t.key(key), Messages: messages})
+	return t.step(&turn.Append{Key: t.key(key), Messages: slices.Clone(messages)})
 }
 
 // SetMetadata merges set into a session's metadata and removes the keys in unset, creating the
 // session if needed.
 func (t *Transaction) SetMetadata(key string, set map[string]string, unset ...string) *Transaction {
-	return t.step(&turn.SetMetadata{Key: t.key(key), Set: set, Unset: unset})
+	return t.step(&turn.SetMetadata{Key: t.key(key), Set: maps.Clone(set), Unset: slices.Clone(unset)})
 }
 
 // SetFields sets fields of a hash, creating it if needed.
 func (t *Transaction) SetFields(key string, fields ...turn.Field) *Transaction {
-	return t.step(&turn.SetFields{Key: t.key(key), Type: turn.TypeHash, Fields: fields})
+	return t.step(&turn.SetFields{Key: t.key(key), Type: turn.TypeHash, Fields: slices.Clone(fields)})
 }
 
 // RemoveFields removes fields of a hash. A hash without fields does not exist.
 func (t *Transaction) RemoveFields(key string, names ...string) *Transaction {
-	return t.step(&turn.RemoveFields{Key: t.key(key), Type: turn.TypeHash, Names: names})
+	return t.step(&turn.RemoveFields{Key: t.key(key), Type: turn.TypeHash, Names: slices.Clone(names)})
 }
 
 // Replace removes the messages of a session, which must exist, with a seq of at least from, and appends others.
 // What Append says of ids holds here, too.
 func (t *Transaction) Replace(key string, from uint64, messages ...turn.NewMessage) *Transaction {
-	return t.step(&turn.Replace{Key: t.key(key), From: from, Messages: messages})
+	return t.step(&turn.Replace{Key: t.key(key), From: from, Messages: slices.Clone(messages)})
 }
 
 // Pop removes up to n messages from one side of a session: see Session.Pop. The step's Result has them. It
