@@ -351,3 +351,49 @@ func TestEraseOfEverythingHasItsOwnName(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A call that no node could serve says so of each node, and first what a node answered: the last one that could not be
+// reached is not the reason.
+func TestUnavailableNamesAllNodes(t *testing.T) {
+	leaderless := newFake(t, func(_ []string, w *resp.Writer) bool {
+		w.Error("UNAVAILABLE no leader is known")
+		return true
+	})
+	one, other := newFake(t, nil), newFake(t, nil)
+	one.close()
+	other.close()
+	for _, addrs := range [][]string{
+		{one.addr(), leaderless.addr(), other.addr()},
+		{leaderless.addr(), one.addr(), other.addr()},
+		{one.addr(), other.addr()},
+	} {
+		var last error
+		failed := map[string]bool{}
+		ctx, cancel := context.WithCancel(t.Context())
+		c := newTestClient(t, Config{Addrs: addrs, RetryFor: time.Minute, OnRetry: func(err error, _ time.Duration) {
+			for _, a := range addrs {
+				says := err.Error()
+				if strings.Contains(says, a) || strings.Contains(says, "no leader") && a == leaderless.addr() {
+					failed[a] = true
+				}
+			}
+			if len(failed) == len(addrs) {
+				cancel()
+			}
+		}})
+		_, last = c.Session("s").Last(ctx, 1)
+		cancel()
+		if turn.KindOf(last) != turn.Unavailable || !errors.Is(last, context.Canceled) {
+			t.Fatalf("%v", last)
+		}
+		for _, a := range addrs {
+			if n := strings.Count(last.Error(), a); n == 0 {
+				t.Errorf("%s is not named: %v", a, last)
+			}
+		}
+		if answered := slices.Contains(addrs, leaderless.addr()); answered != strings.HasPrefix(last.Error(),
+			"UNAVAILABLE: no leader is known (") {
+			t.Errorf("begins with something else: %v", last)
+		}
+	}
+}

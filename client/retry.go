@@ -39,6 +39,7 @@ func (c *Client) retry(ctx context.Context, r *request, attempt attemptFunc) (re
 	r.trace = c.traceRequest(ctx)
 	start := time.Now()
 	uncertain := false // an attempt before may have been carried out
+	var nodes tried
 	for pause := backoffFirst; ; pause = min(2*pause, backoffMost) {
 		n := c.router.pick()
 		v, err := attempt(ctx, n, r)
@@ -61,14 +62,15 @@ func (c *Client) retry(ctx context.Context, r *request, attempt attemptFunc) (re
 			return v, err
 		}
 		if c.ended(ctx) != nil {
-			return v, c.gaveUp(ctx, settle(uncertain, err))
+			return v, c.gaveUp(ctx, settle(uncertain, nodes.all(n.addr, err)))
 		}
 		if c.cfg.RetryFor < 0 || time.Since(start)+pause > c.cfg.RetryFor {
-			return v, settle(uncertain, err)
+			return v, settle(uncertain, nodes.all(n.addr, err))
 		}
+		nodes.note(n.addr, err)
 		c.retrying(err, start)
 		if !c.sleep(ctx, rand.N(pause)+pause/2) {
-			return v, c.gaveUp(ctx, settle(uncertain, err))
+			return v, c.gaveUp(ctx, settle(uncertain, nodes.all(n.addr, err)))
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -40,7 +41,8 @@ saved, except a password.`,
 			return err
 		}
 		if _, err := contexts.Load(name); turn.KindOf(err) != turn.NotFound && !replace {
-			return turn.Errorf(turn.Exists, "context %s already exists; give --replace to overwrite it", name)
+			return cli.Unchanged(turn.Errorf(turn.Exists, "context %s already exists; give --replace to overwrite it",
+				name))
 		}
 		if !cmd.Flags().Changed("addr") && a.Getenv("TURNLOG_ADDR") == "" {
 			return cli.Usagef("context %s needs addresses: give --addr, or set TURNLOG_ADDR; nothing was saved", name)
@@ -95,8 +97,12 @@ func checkContext(x cli.Context) error {
 	if x.User == "" {
 		return cli.Usagef("--password-file needs --user: whose password it is")
 	}
-	if _, err := os.ReadFile(x.PasswordFile); err != nil {
+	text, err := os.ReadFile(x.PasswordFile)
+	if err != nil {
 		return cli.Usagef("--password-file: %w", err)
+	}
+	if strings.TrimRight(string(text), "\r\n") == "" {
+		return cli.Usagef("--password-file: %s is empty", x.PasswordFile)
 	}
 	return nil
 }

@@ -120,7 +120,8 @@ the environment go before it, what they say and what commands connect with.`,
 				}
 			}
 			if name == "" {
-				return turn.Errorf(turn.NotFound, "no context is selected")
+				return cli.Unchanged(turn.Errorf(turn.NotFound,
+					"no context is selected; `turnlog context select NAME` selects one"))
 			}
 			s, err := showContext(contexts, name)
 			if err != nil {

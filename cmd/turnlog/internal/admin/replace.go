@@ -61,18 +61,20 @@ func (r replacement) run(ctx context.Context) error {
 	n, joined := member(&cl, r.new)
 	switch {
 	case isMember && o.Voter && r.learner:
-		return turn.Errorf(turn.Invalid, "node %s is a voter: nothing was changed; leave out --learner", r.old)
+		return cli.Advise(turn.Errorf(turn.Invalid, "node %s is a voter", r.old),
+			"Nothing was changed. Leave out --learner.")
 	case isMember:
 		r.learner = !o.Voter
 	case joined && !n.Voter && !r.learner:
-		return turn.Errorf(turn.NotFound,
+		return cli.Unchanged(turn.Errorf(turn.NotFound,
 			"node %s is not a member, so that it is not known whether it had a vote; %s is "+
-				"a learner: give --learner if %s was one, or promote %s", r.old, r.new, r.old, r.new)
+				"a learner: give --learner if %s was one, or promote %s", r.old, r.new, r.old, r.new))
 	case !joined:
 		return turn.Errorf(turn.NotFound, "node %s is not a member", r.old)
 	}
 	if joined && n.RaftAddr != r.addr {
-		return turn.Errorf(turn.Exists, "node %s is already a member, at %s: nothing was changed", r.new, n.RaftAddr)
+		return cli.Advise(turn.Errorf(turn.Exists, "node %s is already a member, at %s", r.new, n.RaftAddr),
+			"Nothing was changed. Give the new node another id, or its address.")
 	}
 	if !joined || !n.Voter {
 		if err := r.join(ctx); err != nil {

@@ -88,7 +88,7 @@ func askFlag(cmd *cobra.Command, ask *bool) {
 func userPasswordCommand(a *cli.App) *cobra.Command {
 	only, ask := false, false
 	cmd := &cobra.Command{
-		Use:   "password NAME",
+		Use: "password NAME", SuggestFor: []string{"secret"},
 		Short: "Give a user another password, in addition to the old one or in its place",
 		Args:  cobra.ExactArgs(1),
 	}

@@ -69,8 +69,8 @@ func (r *recovery) run(dir string) (err error) {
 		return r.show(s)
 	}
 	if s.LeftFor != "" && !r.again {
-		return turn.Errorf(turn.Exists, "%s was recovered before: %s; --again makes one more cluster of it", dir,
-			strings.TrimSpace(s.LeftFor))
+		return cli.Unchanged(turn.Errorf(turn.Exists, "%s was recovered before: %s; --again makes one more cluster "+
+			"of it", dir, strings.TrimSpace(s.LeftFor)))
 	}
 	if r.id == "" {
 		r.id = s.NodeID
@@ -80,7 +80,7 @@ func (r *recovery) run(dir string) (err error) {
 	fmt.Fprint(r.Stderr, warning(s))
 	origin, err := s.Recover(ctx, r.cluster(log))
 	if err != nil {
-		return err
+		return cli.Advise(err, noCluster)
 	}
 	if r.JSON {
 		return r.WriteJSON(map[string]any{"data_dir": r.dir, "cluster_id": origin.NewClusterID, "origin": origin})

@@ -118,6 +118,9 @@ func (l *location) choose(ctx context.Context, arg, until string) (one, error) {
 	return one{s, last.Name, last.Path}, err
 }
 
+// noCluster is said of a restoration or a recovery that failed. What is left of it, the error says.
+const noCluster = "No cluster was begun."
+
 // lastUntil returns the backup of one cluster that goes furthest, of those made up to a time: clocks step back,
 // the log does not.
 func lastUntil(all []backup.Entry, limit time.Time, dir string) (last backup.Entry, err error) {
@@ -125,8 +128,8 @@ func lastUntil(all []backup.Entry, limit time.Time, dir string) (last backup.Ent
 	for _, e := range all {
 		d := &e.Description
 		if e.Err != nil {
-			return last, turn.Errorf(turn.Corrupt, "%s cannot be read, and may be the one that is meant: "+
-				"name the file to restore, or move that one away: %v", e.Path, e.Err)
+			return last, cli.Unchanged(turn.Errorf(turn.Corrupt, "%s cannot be read, and may be the one that is "+
+				"meant: name the file to restore, or move that one away: %v", e.Path, e.Err))
 		}
 		if cluster != "" && d.ClusterID != cluster {
 			return last, cli.Usagef("%s has backups of several clusters: name the file", dir)
@@ -136,7 +139,8 @@ func lastUntil(all []backup.Entry, limit time.Time, dir string) (last backup.Ent
 		}
 	}
 	if last.Name == "" {
-		return last, turn.Errorf(turn.NotFound, "%s has no such backup", dir)
+		return last, cli.Advise(turn.Errorf(turn.NotFound, "%s has no such backup", dir),
+			"Nothing was changed. `turnlog backup list` shows those that it has.")
 	}
 	return last, nil
 }
@@ -162,7 +166,7 @@ func (l *location) restore(ctx context.Context, from one, n *newNode) error {
 	})
 	if err != nil {
 		progress.Finish("failed")
-		return fmt.Errorf("%s: %w", from.path, err)
+		return cli.Advise(fmt.Errorf("%s: %w", from.path, err), noCluster)
 	}
 	progress.Finish(time.Since(began).Round(time.Millisecond).String())
 	if streams > 0 {

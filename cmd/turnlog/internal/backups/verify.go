@@ -73,7 +73,7 @@ func (l *location) expand(ctx context.Context, args []string) (all []one, err er
 			return nil, err
 		}
 		if len(entries) == 0 {
-			return nil, turn.Errorf(turn.NotFound, "%s has no backups", arg)
+			return nil, cli.Unchanged(turn.Errorf(turn.NotFound, "%s has no backups", arg))
 		}
 		for _, e := range entries {
 			all = append(all, one{s, e.Name, e.Path})

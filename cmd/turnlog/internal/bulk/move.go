@@ -83,7 +83,9 @@ func (m *mover) redisPlace(url string) (migrate.Place, error) {
 		if err != nil {
 			return p, cli.Usage(err)
 		}
-		p.Password = strings.TrimRight(string(text), "\r\n")
+		if p.Password = strings.TrimRight(string(text), "\r\n"); p.Password == "" {
+			return p, cli.Usagef("--redis-password-file: %s is empty", m.passwordFile)
+		}
 	}
 	if p.Username != "" && p.Password == "" {
 		return p, cli.Usagef("user %s of the Redis has no password: set TURNLOG_REDIS_PASSWORD, or give "+

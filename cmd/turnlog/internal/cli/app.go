@@ -64,7 +64,7 @@ func (a *App) Execute(root *cobra.Command, args []string) int {
 
 // ParentCommand returns a command that does nothing without one of its own.
 func ParentCommand(name, short string) *cobra.Command {
-	return &cobra.Command{Use: name, Short: short, Args: cobra.NoArgs,
+	return &cobra.Command{Use: name, Short: short, Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return usageError{errors.New("a command is missing"), cmd.CommandPath()}
 		}}

@@ -120,7 +120,7 @@ func (c Contexts) Load(name string) (x Context, err error) {
 // notThere says of a file that cannot be opened which context it would be.
 func notThere(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return turn.Errorf(turn.NotFound, "context %s does not exist; see `turnlog context list`", name)
+		return Unchanged(turn.Errorf(turn.NotFound, "context %s does not exist; see `turnlog context list`", name))
 	}
 	return fmt.Errorf("context %s: %w", name, err)
 }
@@ -129,8 +129,8 @@ func notThere(name string, err error) error {
 func (c Contexts) LoadSelected(name string) (Context, error) {
 	x, err := c.Load(name)
 	if turn.KindOf(err) == turn.NotFound {
-		err = turn.Errorf(turn.NotFound, "the selected context %s does not exist any more; select another one with "+
-			"`turnlog context select NAME`, or none with `turnlog context select none`", name)
+		err = Unchanged(turn.Errorf(turn.NotFound, "the selected context %s does not exist any more; select another "+
+			"one with `turnlog context select NAME`, or none with `turnlog context select none`", name))
 	}
 	return x, err
 }

@@ -58,7 +58,9 @@ func (a *App) report(err error) {
 	fmt.Fprintf(a.Stderr, "turnlog: %v\n", err)
 	hint := hint(err)
 	if p := (partial{}); errors.As(err, &p) {
-		hint = strings.TrimSpace(p.done + " " + strings.TrimPrefix(hint, "Nothing was changed."))
+		hint = strings.TrimSpace(p.done + " " + strings.TrimPrefix(hint, unchanged))
+	} else if strings.Contains(err.Error(), "nothing was changed") {
+		hint = strings.TrimSpace(strings.TrimPrefix(hint, unchanged))
 	}
 	if hint != "" {
 		fmt.Fprintf(a.Stderr, "%s\n", hint)
@@ -76,34 +78,45 @@ func hint(err error) string {
 	if !errors.As(err, &e) || errors.As(err, new(incomplete)) {
 		return ""
 	}
-	switch e.Kind {
-	case turn.Unknown:
+	switch {
+	case e.Kind == turn.Unknown:
 		return "The change may or may not have taken place. Look (`turnlog read`, `turnlog cluster status`) before " +
 			"you repeat it; an append may be repeated with the same --id."
-	case turn.Conflict:
-		return fmt.Sprintf("Nothing was changed. The session is at revision %d: read it again, then decide.",
-			e.Revision)
-	case turn.Unavailable:
-		if errors.Is(err, context.Canceled) {
-			return ""
-		}
-		if answered(err) {
-			return "Nothing was changed. `turnlog cluster status` says what is wrong."
-		}
-		return "Nothing was changed. Is a cluster running there? `turnlog dev` starts one; --addr or TURNLOG_ADDR " +
-			"names another. Give several of its addresses, separated by commas: another node answers when one is " +
-			"down. If it uses TLS: --tls-ca."
-	case turn.Unauthorized:
-		return "Nothing was changed. --user names a user; its password comes from TURNLOG_PASSWORD or --password-file."
-	case turn.Forbidden:
-		return "Nothing was changed. `turnlog user list` shows on a node what users may do."
-	case turn.ReadOnly:
-		return "Nothing was changed. Delete or trim what is not needed, which works meanwhile, or free disk space on " +
-			"the nodes; they heal by themselves."
-	case turn.Overloaded:
-		return "Nothing was changed. Try again later."
+	case e.Kind == turn.Unavailable && errors.Is(err, context.Canceled):
+		return unchanged
+	case e.Kind == turn.Unavailable && answered(err):
+		return unchanged + " `turnlog cluster status` says what is wrong."
+	case e.Kind == turn.Conflict:
+		return fmt.Sprintf(unchanged+" The session is at revision %d: read it again, then decide.", e.Revision)
 	}
-	return ""
+	return unchanged + " " + advice[e.Kind]
+}
+
+const unchanged = "Nothing was changed."
+
+// advice says what to do after an error of a kind after which nothing was changed.
+var advice = map[turn.Kind]string{
+	turn.Internal: "This is a fault in turnlog: the node's log may say more, and `turnlog debug zip` collects what a " +
+		"report needs.",
+	turn.Invalid:  "Correct what the message names, and run the command again.",
+	turn.TooLarge: "Send less at once, or ask for less; `turnlog serve --help` has the limits.",
+	turn.NotFound: "Check the name: `turnlog sessions` lists sessions, `turnlog cluster status` nodes.",
+	turn.Exists: "If an earlier attempt of yours made it, all is done; otherwise look at what is there, or choose " +
+		"another name.",
+	turn.IDReused: "Give a new message an id of its own; to repeat one, send what was sent the first time.",
+	turn.WrongType: "Choose another key, or use the commands for what this one holds: `turnlog hash` for a hash, a " +
+		"Redis client for other types.",
+	turn.Overloaded: "Try again later: the node has too much to do, and takes no more for now.",
+	turn.Unavailable: "Is a cluster running there? `turnlog dev` starts one; --addr or TURNLOG_ADDR names another. " +
+		"Give several of its addresses, separated by commas: another node answers when one is down. If it uses TLS: " +
+		"--tls-ca.",
+	turn.ReadOnly: "Delete or trim what is not needed, which works meanwhile, or free disk space on the nodes; they " +
+		"heal by themselves.",
+	turn.Newer: "Use the version of turnlog that wrote it, or a newer one; `turnlog version` says which one this is.",
+	turn.Corrupt: "Use another backup, if it is one. A node repairs its state from the others: `turnlog cluster " +
+		"health` says which nodes are damaged.",
+	turn.Unauthorized: "--user names a user; its password comes from TURNLOG_PASSWORD or --password-file.",
+	turn.Forbidden:    "`turnlog user list` shows on a node what users may do.",
 }
 
 // answered reports whether err is all that a node said: an error of the network has its cause beside it.

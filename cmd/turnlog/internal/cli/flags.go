@@ -60,7 +60,7 @@ func (f *PositiveFlag) Type() string { return "positive" }
 func PlainFlagError(err error) error {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
-		return err
+		return formerFlag(err)
 	}
 	flag := invalid.GetFlag()
 	needs, ok := map[string]string{

@@ -49,7 +49,14 @@ func (l *login) Password(getenv func(string) string) (string, error) {
 		if err != nil {
 			return "", usageError{err: err}
 		}
-		password = strings.TrimRight(string(text), "\r\n")
+		if password = strings.TrimRight(string(text), "\r\n"); password == "" {
+			return "", Usagef("the password file %s is empty", l.passwordFile)
+		}
+	}
+	if password == "" {
+		if err := formerVariables(getenv); err != nil {
+			return "", err
+		}
 	}
 	if l.User != "" && password == "" {
 		return "", Usagef("user %s has no password: set TURNLOG_PASSWORD, or give --password-file", l.User)

@@ -33,6 +33,9 @@ func (e advised) Unwrap() error { return e.err }
 // Advise gives err advice of its own.
 func Advise(err error, advice string) error { return advised{err, advice} }
 
+// Unchanged is an error that says itself what to do, when nothing was changed.
+func Unchanged(err error) error { return advised{err, unchanged} }
+
 // incomplete is the error of a comparison that did not come to an end: nothing was
 // found to differ, and nothing is known to be the same.
 type incomplete struct{ err error }

@@ -41,11 +41,10 @@ unless --replace is given: then what it holds is deleted.`,
 func renameError(err error, from, to string) error {
 	switch turn.KindOf(err) {
 	case turn.Exists:
-		return turn.Errorf(turn.Exists,
-			"the key %q exists already; nothing was changed. --replace deletes what it holds",
-			to)
+		return cli.Advise(turn.Errorf(turn.Exists, "the key %q exists already", to),
+			"Nothing was changed. --replace deletes what the key holds.")
 	case turn.NotFound:
-		return turn.Errorf(turn.NotFound, "there is no session %q; nothing was changed", from)
+		return turn.Errorf(turn.NotFound, "there is no session %q", from)
 	}
 	return err
 }
