@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -106,4 +107,29 @@ func TestCursorsOfOtherKeys(t *testing.T) {
 	cursor := c.do("SSCAN", "a", "0").Elems[0].Text()
 	c.expect("-"+string(command.ErrLostCursor), "SSCAN", "b", cursor)
 	c.expect("-"+string(command.ErrLostCursor), "SCAN", cursor)
+}
+
+// The error of a cursor whose key a user may not read is that of one whose key was deleted, and that of one that no
+// node gave. Its words are true of all: the key of the first one was not deleted.
+func TestLostCursorsSayNeitherMoreNorLess(t *testing.T) {
+	_, users := newUsersFile(t, testUser{"root", "admin", "['*']", ""},
+		testUser{"ann", "read", "['0']", "prefixes: ['mine:']"})
+	e := openEngine(t, turn.DefaultLimits())
+	s := open(t, Config{Engine: e, Users: users})
+	root, ann := s.as(t, "root"), s.as(t, "ann")
+	for i := range 30 {
+		root.do("SET", fmt.Sprintf("mine:%02d", i), "v")
+		root.do("SET", fmt.Sprintf("theirs:%02d", i), "v")
+	}
+	hidden := root.do("SCAN", "0", "COUNT", "40").Elems[0].Text()
+	deleted := ann.do("SCAN", "0", "COUNT", "10").Elems[0].Text()
+	root.do("DEL", "mine:09")                                      // the last that it has shown
+	other := open(t, Config{Engine: e, Users: users}).as(t, "ann") // has given no cursors
+	for name, cursor := range map[string]string{"hidden": hidden, "invented": "12345", "deleted": deleted} {
+		got := show(other.do("SCAN", cursor))
+		if got != "-"+string(command.ErrLostCursor) || strings.Contains(got, "deleted") ||
+			!strings.Contains(got, "that this user may read") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
 }

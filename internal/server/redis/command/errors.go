@@ -21,7 +21,8 @@ const (
 	errNoCluster   Error = "ERR This instance has cluster support disabled"
 	ErrWrongType   Error = "WRONGTYPE Operation against a key holding the wrong kind of value"
 	errScanCursor  Error = "ERR invalid cursor"
-	ErrLostCursor  Error = "ERR invalid cursor: its key was deleted; start again with 0"
+	ErrLostCursor  Error = "ERR invalid cursor: no key or element that this user may read has it now; " +
+		"start again with 0"
 	errExpireNX    Error = "ERR NX and XX, GT or LT options at the same time are not compatible"
 	errExpireGTLT  Error = "ERR GT and LT options at the same time are not compatible"
 	errNoSuchKey   Error = "ERR no such key"
