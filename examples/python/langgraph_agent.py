@@ -64,8 +64,9 @@ def answer(graph, thread, request, question):
     messages = state.values.get("messages", [])
     said = said_since(request, messages)
     if said is None:
-        # A new request; or its agent was killed on the way: go on from the last checkpoint, if that has a next step.
-        begun = state.next and any(m.id == request for m in messages)
+        # A new request; or its agent was killed on the way: then go on. A task that is done, but not yet part of a
+        # checkpoint, is in state.tasks and not in state.next.
+        begun = state.tasks and any(m.id == request for m in messages)
         new = None if begun else {"messages": [HumanMessage(question, id=request)]}
         said = said_since(request, graph.invoke(new, config, durability="sync")["messages"])
     return said
