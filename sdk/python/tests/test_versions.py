@@ -6,7 +6,7 @@ import pytest
 
 import turnlog
 from cluster import Cluster
-from proxy import Proxy
+from proxy import Proxy, losing
 
 
 @pytest.fixture
@@ -48,6 +48,21 @@ def test_the_same_in_asyncio(proxy, key):
     with pytest.raises(turnlog.InvalidError) as raised:
         asyncio.run(_transaction(proxy.address, key))
     assert_older(raised.value, "TURN.T?")
+
+
+def test_a_retry_at_an_older_node_leaves_the_outcome_unknown(cluster, key):
+    newer, older = Proxy(cluster.nodes[0].resp), Proxy(cluster.nodes[0].resp)
+    newer.lose = losing(b"TURN.APPEND")
+    older.request = without(b"TURN.APPEND")
+    try:
+        with turnlog.Client([newer.address, older.address]) as client:
+            with pytest.raises(turnlog.UnknownOutcomeError, match=r"the server does not know TURN\.APPEN\?"):
+                client.session(key).append("stored")
+            with turnlog.Client(cluster.nodes[0].resp) as direct:
+                assert direct.session(key).info().count == 1
+    finally:
+        newer.close()
+        older.close()
 
 
 def test_an_option_that_the_server_does_not_know(proxy, key):

@@ -43,6 +43,12 @@ test("the tarball holds what is needed and nothing else", () => {
   assert.ok(!existsSync(join(dir, "node_modules/turnlog/src")));
 });
 
+/** Checks programs against the installed package, in strict mode. */
+function tsc(...args: string[]): void {
+  const types = ["--typeRoots", join(root, "node_modules/@types"), "--types", "node"];
+  run(join(root, "node_modules/.bin/tsc"), "--strict", "--noEmit", "--target", "es2022", ...types, ...args);
+}
+
 /** The first of n free ports in a row, below those that the system gives to connections. */
 async function freeRange(n: number): Promise<number> {
   for (let first = 11000 + 20 * (process.pid % 900); ; first += n) {
@@ -129,6 +135,22 @@ for (const [name, document] of [
   });
 }
 
+test("the programs of the READMEs are TypeScript in strict mode", () => {
+  const written = ["README.md", "../../README.md"].flatMap((document, d) =>
+    programs(join(root, document)).map((program, i) => {
+      writeFileSync(join(dir, `strict${d}${i}.mts`), program);
+      return `strict${d}${i}.mts`;
+    }),
+  );
+  assert.ok(written.length > 7);
+  for (const [module, resolution] of [
+    ["node16", "node16"],
+    ["esnext", "bundler"],
+  ] as const) {
+    tsc("--module", module, "--moduleResolution", resolution, "--skipLibCheck", ...written);
+  }
+});
+
 test("the types are those of the package, for both kinds of modules", () => {
   const typed = `import { Client, TurnlogError, type Appended } from "turnlog";
 async function main(): Promise<void> {
@@ -151,19 +173,6 @@ void main;
       module === "nodenext"
         ? ["--module", "nodenext"]
         : ["--module", "esnext", "--moduleResolution", "bundler"];
-    run(
-      join(root, "node_modules/.bin/tsc"),
-      ...args,
-      "--strict",
-      "--noEmit",
-      "--target",
-      "es2022",
-      "--exactOptionalPropertyTypes",
-      "--typeRoots",
-      join(root, "node_modules/@types"),
-      "--types",
-      "node",
-      file,
-    );
+    tsc(...args, "--exactOptionalPropertyTypes", file);
   }
 });

@@ -5,7 +5,10 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
+import { context, trace } from "@opentelemetry/api";
+import { NodeTracerProvider } from "@opentelemetry/sdk-trace-node";
 import { TurnlogError } from "turnlog";
+import { traceparent as active } from "turnlog/opentelemetry";
 import { Cluster } from "./cluster.js";
 import { Proxy } from "./proxy.js";
 
@@ -75,3 +78,35 @@ test("a node that knows nothing of traces", { timeout: 120_000 }, async () => {
   await client.close();
   proxy.stop();
 });
+
+test(
+  "with OpenTelemetry's SDK, a node's spans are children of the active one",
+  { timeout: 120_000 },
+  async (t) => {
+    const provider = new NodeTracerProvider();
+    provider.register();
+    t.after(() => provider.shutdown());
+    const proxy = await Proxy.start(cluster.addrs[0]!);
+    t.after(() => proxy.stop());
+    const client = cluster.client({ addrs: proxy.addr, traceparent: active });
+    const chat = client.session("opentelemetry");
+    await chat.append({ data: "outside of any span" });
+    assert.equal(active(), undefined);
+    assert.equal(proxy.seen.get("TURN.TRACE"), undefined);
+    const { traceId, spanId } = await trace.getTracer("test").startActiveSpan("agent", async (s) => {
+      await Promise.all([chat.append({ data: "1" }), chat.append({ data: "2" })]);
+      s.end();
+      return s.spanContext();
+    });
+    const wanted = { trace: Buffer.from(traceId, "hex"), id: Buffer.from(spanId, "hex") };
+    while (!hasChild(wanted)) await once(collector, "received");
+
+    const unsampled = trace.wrapSpanContext({ traceId, spanId, traceFlags: 0 });
+    const none = trace.wrapSpanContext({ traceId: "0".repeat(32), spanId: "0".repeat(16), traceFlags: 1 });
+    assert.equal(
+      context.with(trace.setSpan(context.active(), unsampled), active),
+      `00-${traceId}-${spanId}-00`,
+    );
+    assert.equal(context.with(trace.setSpan(context.active(), none), active), undefined);
+  },
+);

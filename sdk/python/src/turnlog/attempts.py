@@ -11,6 +11,7 @@ from .errors import (
     CorruptError,
     ForbiddenError,
     InternalError,
+    InvalidError,
     NewerVersionError,
     OverloadedError,
     ReadOnlyError,
@@ -25,8 +26,10 @@ PAUSE_FIRST = 0.01
 PAUSE_MOST = 0.5
 
 # After an attempt whose outcome is unknown, these do not settle the matter: they are not
-# answers of the state machine, which would have recognised the ids.
+# answers of the state machine, which would have recognised the ids. InvalidError is what a node of
+# an older version says of what a newer one has carried out.
 UNSETTLING = (
+    InvalidError,
     UnavailableError,
     OverloadedError,
     ReadOnlyError,
