@@ -203,9 +203,9 @@ export class Client {
       return await call.wait(connection);
     } catch (err) {
       if (TurnlogError.is(err)) throw err;
-      const why = this.closed.aborted
-        ? "the client is closed"
-        : `${node.addr.text} cannot be reached (${reason(err)})`;
+      let why = `${node.addr.text} cannot be reached (${reason(err)})`;
+      if (err instanceof CallEnded) why = `the call ended before ${node.addr.text} was reached`;
+      if (this.closed.aborted) why = "the client is closed";
       throw new TurnlogError("UNAVAILABLE", `${why}; nothing was sent`, { cause: err });
     }
   }
@@ -292,19 +292,17 @@ export async function roundTrip(
 }
 
 /**
- * What need not come from the state machine, which would have recognised the ids of an earlier attempt. INVALID is
- * what a node of an older version says of what the one before it has carried out.
+ * What the state machine says after it has looked for the ids. A node may refuse all else before that: by its
+ * limits, as of a version that does not know the request, or as a key that has been given another type since.
  */
-const saysNothing = new Set(
-  "INVALID UNAVAILABLE OVERLOADED READ_ONLY UNAUTHORIZED FORBIDDEN INTERNAL NEWER_VERSION CORRUPT".split(" "),
-);
+const settling = new Set("NOT_FOUND EXISTS CONFLICT ID_REUSED UNKNOWN_OUTCOME".split(" "));
 
 /**
  * Returns the error of a call whose last attempt ended with `error`. If an earlier attempt is uncertain,
  * the last one decides only if the state machine refused it: it would have recognised the ids otherwise.
  */
 function settle(uncertain: boolean, error: TurnlogError): TurnlogError {
-  if (!uncertain || !saysNothing.has(error.kind)) return error;
+  if (!uncertain || settling.has(error.kind)) return error;
   const lost = "an earlier attempt may have taken place, but its reply was lost";
   return new TurnlogError("UNKNOWN_OUTCOME", `${lost} (then: ${error.message})`, { cause: error });
 }

@@ -34,6 +34,23 @@ test("a command that the server does not know", async (t) => {
   assert.equal((await chat.last(1)).count, 1, "what the server knows works");
 });
 
+for (const refusal of [
+  "TOO_LARGE of another node's limits",
+  "WRONGTYPE another type since",
+  "INVALID it says",
+]) {
+  test(`a retry that a node refuses with ${refusal} says nothing of the attempt before`, async (t) => {
+    const [first, second] = await Promise.all([Proxy.start(cluster.addrs[0]!), Proxy.start(cluster.addrs[0]!)]);
+    t.after(() => (first.stop(), second.stop()));
+    first.lose("TURN.APPEND");
+    second.reply = (data) => (second.seen.has("TURN.APPEND") ? `-${refusal}\r\n` : data);
+    const key = `refused ${refusal}`;
+    const chat = cluster.client({ addrs: [first.addr, second.addr] }).session(key);
+    await assert.rejects(chat.append({ data: "stored" }), (err) => TurnlogError.is(err, "UNKNOWN_OUTCOME"));
+    assert.equal((await cluster.client().session(key).last(1)).count, 1);
+  });
+}
+
 test("an option that the server does not know", async (t) => {
   const { proxy, client } = await proxied(t);
   proxy.request = without("EXPECT");

@@ -8,15 +8,12 @@ from typing import Any
 
 from .config import Config
 from .errors import (
-    CorruptError,
-    ForbiddenError,
-    InternalError,
-    InvalidError,
-    NewerVersionError,
+    ConflictError,
+    ExistsError,
+    IDReusedError,
+    NotFoundError,
     OverloadedError,
-    ReadOnlyError,
     TurnlogError,
-    UnauthorizedError,
     UnavailableError,
     UnknownOutcomeError,
 )
@@ -25,19 +22,15 @@ from .operation import Again, Operation
 PAUSE_FIRST = 0.01
 PAUSE_MOST = 0.5
 
-# After an attempt whose outcome is unknown, these do not settle the matter: they are not
-# answers of the state machine, which would have recognised the ids. InvalidError is what a node of
-# an older version says of what a newer one has carried out.
-UNSETTLING = (
-    InvalidError,
-    UnavailableError,
-    OverloadedError,
-    ReadOnlyError,
-    UnauthorizedError,
-    ForbiddenError,
-    InternalError,
-    NewerVersionError,
-    CorruptError,
+# After an attempt whose outcome is unknown, only these settle the matter: the state machine says them
+# after it has looked for the ids. A node may refuse all else before that, by its limits, as of a version
+# that does not know the request, or as a key that has been given another type since.
+SETTLING = (
+    NotFoundError,
+    ExistsError,
+    ConflictError,
+    IDReusedError,
+    UnknownOutcomeError,
 )
 
 
@@ -82,7 +75,7 @@ class Attempts:
 
     def _settled(self, error: TurnlogError, *, timed_out: bool = False) -> TurnlogError:
         error.timed_out = error.timed_out or timed_out
-        if not self._uncertain or not isinstance(error, UNSETTLING):
+        if not self._uncertain or isinstance(error, SETTLING):
             return error
         unknown = UnknownOutcomeError(
             f"an earlier attempt may have taken place, but its reply was lost (then: {error})",
