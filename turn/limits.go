@@ -28,7 +28,7 @@ func (l Limits) ReadMessages() int { return max(1024, l.ReadBytes/64) }
 // an entry 23 (two numbers, a length), a field 10 (two lengths), and a session 155 (15 numbers, four lengths). The rest
 // of an answer, its Session included, takes less than 1 MiB.
 func (l Limits) AnswerBytes() int {
-	return min(l.ReadBytes+max(l.ReadBytes/4, 128<<10), maxAnswerBytes)
+	return min(l.ReadBytes+max(l.ReadBytes/4, 128<<10), MaxAnswerBytes)
 }
 
 // What parts of an answer count for beside what they hold: see AnswerBytes.
@@ -36,9 +36,11 @@ const (
 	ItemBytes    = 32
 	FieldBytes   = 40 // that is how much memory it takes; between nodes, it is less
 	SessionBytes = 256
-
-	maxAnswerBytes = 95 << 20
 )
+
+// MaxAnswerBytes is what AnswerBytes never exceeds: no node could send more to another. A request with more than that
+// could not be forwarded to the leader, so no limit of bytes is higher.
+const MaxAnswerBytes = 95 << 20
 
 // DefaultLimits returns the limits that apply if nothing is configured.
 func DefaultLimits() Limits {

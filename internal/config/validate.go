@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/turnlog/turnlog/turn"
 )
 
 // Validate reports the first setting that cannot work.
@@ -81,6 +83,10 @@ func (c *Config) checkLimits() error {
 		return fmt.Errorf("limits must satisfy 0 < max-message-bytes (%s) <= max-append-bytes (%s) <= "+
 			"max-read-bytes (%s)",
 			l.MessageBytes.String(), l.AppendBytes.String(), l.ReadBytes.String())
+	}
+	if c.Limits.ReadBytes > turn.MaxAnswerBytes {
+		return fmt.Errorf("max-read-bytes %s: must be at most 95MiB, and so must max-message-bytes and "+
+			"max-append-bytes: nodes send each other no more in one piece", c.Limits.ReadBytes.String())
 	}
 	return nil
 }

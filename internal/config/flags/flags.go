@@ -86,7 +86,7 @@ func Register(fs *pflag.FlagSet, c *config.Config) {
 	fs.Var(&c.Limits.AppendBytes, "max-append-bytes", "largest total payload of one append")
 	fs.Var(&c.Limits.ReadBytes, "max-read-bytes", "payload bytes after which a read is cut off; "+
 		"a read has one message for each 64 of them at most, or 1,024, and with ids and 32 bytes for each message "+
-		"a quarter more bytes than that, and never more than 95MiB")
+		"a quarter more bytes than that, and never more than 95MiB. Limits of bytes are the same on every node")
 	fs.StringVar(&c.RedisIDPath, "redis-id-path", "",
 		"paths of the unique ids in JSON elements that Redis clients push, so that a push that is sent again is "+
 			"recognised, as NAMESPACE=data.id,id;…; the same on every node (default: none)")

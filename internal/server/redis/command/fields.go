@@ -113,8 +113,7 @@ func allOf(typ turn.Type, head func(*resp.Writer, int), one func(*resp.Writer, *
 		a := req.read(k, &turn.AllFields{Key: k, Type: typ}, func(r turn.Result) (Reply, error) {
 			if r.Cursor != "" {
 				return nil, turn.Errorf(turn.TooLarge,
-					"the answer would have more than %d bytes; go through the %s with %s",
-					req.Backend.engine.Limits().ReadBytes, typ,
+					"the answer would have more bytes than one may have; go through the %s with %s", typ,
 					map[turn.Type]string{turn.TypeHash: "HSCAN", turn.TypeSet: "SSCAN"}[typ])
 			}
 			return func(w *resp.Writer) {

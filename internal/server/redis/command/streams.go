@@ -264,8 +264,7 @@ func xrange(reverse bool) Handler {
 				return (*resp.Writer).NullArray, nil
 			case r.More && (q.Limit == 0 || len(r.Entries) < q.Limit):
 				return nil, turn.Errorf(turn.TooLarge,
-					"the answer would have more than %d bytes; read it in parts, with COUNT",
-					req.Backend.engine.Limits().ReadBytes)
+					"the answer would have more bytes than one may have; read it in parts, with COUNT")
 			}
 			return func(w *resp.Writer) { writeEntries(w, r.Entries) }, nil
 		})
