@@ -85,7 +85,8 @@ func (db *DB) Namespace(name string) (*client.Client, error) {
 
 // Dial opens a connection to this node inside the process, over which it speaks Redis's protocol. It is
 // the Dial of a client.Config and the Dialer of go-redis; network and addr are ignored. The connection
-// needs no authentication, even if the node has users.
+// needs no authentication, even if the node has users. When the node has stopped, the error says why, and
+// wraps client.ErrClosed: a Client does not try again.
 func (db *DB) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	c, err := db.node.Dial(ctx)
 	if errors.Is(err, net.ErrClosed) {
@@ -99,12 +100,24 @@ func (db *DB) Dial(ctx context.Context, network, addr string) (net.Conn, error) 
 }
 
 // stopped says that the node has ended, and why.
-func (db *DB) stopped() error {
-	if db.err != nil {
-		return fmt.Errorf("the node has stopped: %w", db.err)
+func (db *DB) stopped() error { return stoppedError{db.err} }
+
+// stoppedError is client.ErrClosed, too: nothing that is tried again reaches a node that has ended.
+type stoppedError struct{ why error } // nil: the program closed it
+
+// Error implements error.
+func (e stoppedError) Error() string {
+	if e.why == nil {
+		return "the node is closed"
 	}
-	return errors.New("the node is closed")
+	return "the node has stopped: " + e.why.Error()
 }
+
+// Is implements errors.Is.
+func (stoppedError) Is(target error) bool { return target == client.ErrClosed }
+
+// Unwrap implements errors.Unwrap.
+func (e stoppedError) Unwrap() error { return e.why }
 
 // Done returns a channel that is closed when the node has stopped: after Close, or by itself
 // because of an error, such as a failed disk, which Close then returns.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog"
+	"github.com/turnlog/turnlog/client"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -273,6 +274,44 @@ func TestSaysWhatIsMissing(t *testing.T) {
 	} {
 		if err == nil || !strings.Contains(err.Error(), "the node is closed") || !turn.Is(err, turn.Unavailable) {
 			t.Errorf("%s on a closed node: %v", what, err)
+		}
+	}
+}
+
+// Calls on a node that has stopped fail at once, and say so: those of a client that the program has yet to close, too.
+// They were tried again for 15 s.
+func TestCallsAfterTheNodeHasStopped(t *testing.T) {
+	db := open(t, t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	c, err := client.New(client.Config{Addrs: []string{"embedded:0"}, Dial: db.Dial,
+		OnRetry: func(err error, _ time.Duration) {
+			t.Errorf("a call is tried again after: %v", err)
+			cancel()
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	s := c.Session("alice")
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, call := range map[string]func() error{
+		"append": func() error { _, err := s.Append(ctx, turn.NewMessage{Data: []byte("hi")}); return err },
+		"read":   func() error { _, err := s.Last(ctx, 1); return err },
+		"erase":  func() error { _, err := c.Erase(ctx, "alice"); return err },
+		"tail": func() error {
+			for _, err := range s.Tail(ctx, 0) {
+				return err
+			}
+			return nil
+		},
+	} {
+		err := call()
+		if !turn.Is(err, turn.Unavailable) || !errors.Is(err, client.ErrClosed) ||
+			!strings.Contains(err.Error(), "the node is closed") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

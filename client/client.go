@@ -26,7 +26,8 @@ type Client struct {
 	background sync.WaitGroup // the goroutine that asks who leads
 }
 
-// ErrClosed is wrapped by the errors of calls that Close ended, and of calls after Close.
+// ErrClosed is wrapped by the errors of calls that Close ended, and of calls after Close. If an error of
+// Config.Dial wraps it, as that of an embedded node that has stopped, the call is not tried again.
 var ErrClosed = errors.New("the client is closed")
 
 // New returns a Client, which connects when it is first used. An error is of kind turn.Invalid, and

@@ -61,7 +61,7 @@ func (c *Client) retry(ctx context.Context, r *request, attempt attemptFunc) (re
 		if e.Kind == turn.Unknown && r.again == never {
 			return v, err
 		}
-		if c.ended(ctx) != nil {
+		if c.ended(ctx) != nil || errors.Is(err, ErrClosed) {
 			return v, c.gaveUp(ctx, settle(uncertain, nodes.all(n.addr, err)))
 		}
 		if c.cfg.RetryFor < 0 || time.Since(start)+pause > c.cfg.RetryFor {

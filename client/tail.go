@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -53,6 +54,10 @@ func (t *tail) follow(ctx context.Context) {
 	}
 	if c.ended(ctx) != nil {
 		t.stop(t.ended(ctx))
+		return
+	}
+	if errors.Is(err, ErrClosed) {
+		t.stop(err)
 		return
 	}
 	switch turn.KindOf(err) {
