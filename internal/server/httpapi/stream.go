@@ -22,7 +22,8 @@ type stream struct {
 	*call
 	encoding    encoding
 	after       uint64 // seq of the last message sent
-	incarnation uint64 // of the session that after belongs to; 0: of any
+	incarnation uint64 // of the session that after belongs to; 0: there was none
+	known       bool   // incarnation is; if it is not, after belongs to any
 	index       uint64 // log index of the newest state that was read
 	begun       bool   // the head of the response has been sent
 }
@@ -34,7 +35,7 @@ var errStopping = errors.New("the node is stopping")
 func (s *Server) getStream(c *call) (any, error) {
 	st := &stream{call: c, encoding: encoding{base64: c.encoding().base64, lines: true}}
 	st.after = c.number("after", 0, 0)
-	st.incarnation = c.number("incarnation", 0, 0)
+	st.incarnation, st.known = c.number("incarnation", 0, 0), c.given("incarnation")
 	if id := c.request.Header.Get("Last-Event-ID"); id != "" {
 		n, err := strconv.ParseUint(id, 10, 64)
 		if err != nil {
@@ -140,19 +141,20 @@ func (st *stream) begin() {
 	st.out.text("retry: 1000\n\n")
 }
 
-// reset compares the session with the one that has been read so far. If that
-// has been deleted, it says so and starts over, from the beginning of the next.
+// reset compares the session with the one that has been read so far. If it is another one, it
+// says so and starts over, from the beginning of the next: after a deletion, and as a session begins.
 func (st *stream) reset(s *turn.Session) bool {
 	var incarnation, last uint64
 	if s != nil {
 		incarnation, last = s.Incarnation, s.Last
 	}
-	other := st.incarnation != 0 && st.incarnation != incarnation || st.after > last
+	other := st.known && st.incarnation != incarnation || st.after > last
 	st.incarnation = incarnation
 	if !other {
+		st.known = st.known || incarnation != 0
 		return false
 	}
-	st.after = 0
+	st.after, st.known = 0, true
 	st.out.text("id: 0\n")
 	st.event("reset", struct {
 		Incarnation uint64 `json:"incarnation"`

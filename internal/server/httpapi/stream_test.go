@@ -79,6 +79,10 @@ func TestStreamTellsOfDeletion(t *testing.T) {
 		t.Fatalf("after the deletion: %+v", e)
 	}
 	d.append("a", "10")
+	if e, next := tl.next(), d.ok("GET", "/v1/sessions/a", "")["incarnation"]; e.name != "reset" || e.id != "0" ||
+		e.data != fmt.Sprintf(`{"incarnation":%v}`, next) {
+		t.Fatalf("as the next session %v begins: %+v", next, e)
+	}
 	tl.message(1, "10")
 
 	// Deleted and made again, perhaps between two looks of the stream.
@@ -86,8 +90,12 @@ func TestStreamTellsOfDeletion(t *testing.T) {
 	for i := range 5 {
 		d.append("a", fmt.Sprint(20+i))
 	}
-	if e := tl.next(); e.name != "reset" {
-		t.Fatalf("after the second deletion: %+v", e)
+	next := d.ok("GET", "/v1/sessions/a", "")["incarnation"]
+	for data := `{"incarnation":0}`; data == `{"incarnation":0}`; { // it may see that there is none in between
+		e := tl.next()
+		if data = e.data; e.name != "reset" || data != `{"incarnation":0}` && data != fmt.Sprintf(`{"incarnation":%v}`, next) {
+			t.Fatalf("after the second deletion: %+v", e)
+		}
 	}
 	tl.message(1, "20")
 
@@ -101,6 +109,46 @@ func TestStreamTellsOfDeletion(t *testing.T) {
 	}
 	now := d.ok("GET", "/v1/sessions/a", "")["incarnation"]
 	d.tail(fmt.Sprintf("%s?after=2&incarnation=%v", streamPath, now)).message(3, "22")
+}
+
+// A client that read that there was no session yet, and passes that on, as to the first read of a new conversation,
+// learns of each session of the key.
+func TestStreamOfASessionThatDidNotExist(t *testing.T) {
+	d := startServer(t)
+	const none = streamPath + "?incarnation=0"
+	tl := d.tail(none)
+	d.append("a", "1", "2", "3")
+	first := d.ok("GET", "/v1/sessions/a", "")["incarnation"]
+	if e := tl.next(); e.name != "reset" || e.data != fmt.Sprintf(`{"incarnation":%v}`, first) {
+		t.Fatalf("as the session begins: %+v", e)
+	}
+	tl.message(1, "1")
+	tl.message(2, "2")
+	tl.message(3, "3")
+
+	d.ok("DELETE", "/v1/sessions/a", "")
+	d.append("a", "10", "11", "12", "13")
+	second := d.ok("GET", "/v1/sessions/a", "")["incarnation"]
+	for _, back := range []*tail{
+		d.tail(none, "Last-Event-ID: 3"),
+		d.tail(none + "&after=3"),
+		d.tail(none),
+		d.tail(fmt.Sprintf("%s?incarnation=%v", streamPath, first), "Last-Event-ID: 3"),
+	} {
+		if e := back.next(); e.name != "reset" || e.id != "0" || e.data != fmt.Sprintf(`{"incarnation":%v}`, second) {
+			t.Fatalf("back at another session: %+v", e)
+		}
+		back.message(1, "10")
+	}
+	d.tail(fmt.Sprintf("%s?incarnation=%v", streamPath, second), "Last-Event-ID: 3").message(4, "13")
+}
+
+// A stream that names no incarnation says nothing of a session that begins.
+func TestStreamWithoutAnIncarnationBeginsQuietly(t *testing.T) {
+	d := startServer(t)
+	tl := d.tail(streamPath)
+	d.append("a", "1")
+	tl.message(1, "1")
 }
 
 func TestStreamTellsOfExpiry(t *testing.T) {
