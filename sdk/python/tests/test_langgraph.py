@@ -305,7 +305,8 @@ def keys_of(cluster, prefix):
     import redis
 
     host, _, port = cluster.leader().resp.partition(":")
-    return sorted(k.decode() for k in redis.Redis(host=host, port=int(port)).keys(prefix + "*"))
+    found = redis.Redis(host=host, port=int(port)).keys("*")  # a prefix may have what stands for others
+    return sorted(k.decode() for k in found if k.startswith(prefix.encode()))
 
 
 def test_a_thread_is_deleted_with_all_it_has_and_no_other_one(cluster, client):
@@ -320,6 +321,68 @@ def test_a_thread_is_deleted_with_all_it_has_and_no_other_one(cluster, client):
     keys = keys_of(cluster, "gone:")
     assert [k for k in keys if k.split(":")[2] == "1"] == []
     assert len(keys) == 18
+
+
+class Between(turnlog.Client):
+    """Does something else before its operations of some number."""
+
+    def interrupt(self, number, other):
+        self.left, self.other = number, other
+
+    def run(self, operation, timeout):
+        self.left -= 1
+        if self.left == 0:
+            self.other()
+        return super().run(operation, timeout)
+
+
+def begin_again(client, key):
+    """Begin a thread, as a run of a graph does."""
+    saver = TurnlogSaver(client, prefix=f"{key}:")
+    found = saver.get_tuple(where("t"))
+    config = put(saver, found.config if found else where("t"), "new", 7)
+    saver.put_writes(config, [("said", "w")], "task")
+    return saver, config
+
+
+@pytest.mark.parametrize("operation", range(1, 5))
+def test_a_run_that_begins_while_its_thread_is_deleted_has_whole_checkpoints_or_a_conflict(
+    cluster, client, key, operation
+):
+    put(*begin_again(client, key), "old", 8)
+    begun = []
+    with Between(cluster.addresses) as deleting:
+        deleting.interrupt(operation, lambda: begun.append(begin_again(client, key)))
+        TurnlogSaver(deleting, prefix=f"{key}:").delete_thread("t")
+    found = TurnlogSaver(client, prefix=f"{key}:").get_tuple(where("t"))
+    if found is None:
+        for run in begun:
+            with pytest.raises(turnlog.ConflictError):
+                put(*run, "next", 9)
+    else:
+        assert (said(found), found.pending_writes) == ("new", [("task", "said", "w")])
+        put(*begun[0], "next", 9)
+        assert [said(found) for found in begun[0][0].list(where("t"))] == ["next", "new"]
+
+
+@pytest.mark.parametrize("operation", range(1, 10))
+def test_a_run_that_begins_a_thread_while_another_one_is_copied_to_it_loses_nothing(cluster, client, key, operation):
+    source = TurnlogSaver(client, prefix=f"{key}:")
+    config = put(source, where("source"), "copied", 1)
+    source.put_writes(config, [("said", "w")], "task")
+    begun = []
+    with Between(cluster.addresses) as copying:
+        copying.interrupt(operation, lambda: begun.append(begin_again(client, key)))
+        try:
+            TurnlogSaver(copying, prefix=f"{key}:").copy_thread("source", "t")
+        except turnlog.ExistsError:
+            assert begun
+    assert [s.key for s in client.sessions(f"{key}:writes:t:") if s.key.endswith(":")] == []
+    found = source.get_tuple(where("t"))
+    if begun:
+        assert (said(found), found.pending_writes) == ("new", [("task", "said", "w")])
+    else:
+        assert (said(found), found.pending_writes) == ("copied", [("task", "said", "w")])
 
 
 def test_pruning_leaves_nothing_but_the_newest(cluster, client, key):
@@ -378,6 +441,71 @@ def test_delta_channels_survive_pruning(client, key, durability):
     assert graph.compile(checkpointer=saver).get_state(where(key)).values["items"] == expected
 
 
+def copies_of(saver):
+    """Copy each checkpoint of a finished run, as a user who goes back to it does."""
+    app = agent(saver)
+    app.invoke({"said": ["hello"]}, where("t"))
+    app.invoke(Command(resume="yes"), where("t"))
+    for before in list(app.get_state_history(where("t"))):
+        app = agent(saver if isinstance(saver, InMemorySaver) else TurnlogSaver(saver._client, prefix=saver._prefix))
+        copied = app.get_state(app.update_state(before.config, None, as_node="__copy__"))
+        yield copied.values, copied.next, app.get_state(where("t")).values
+    app.update_state(where("t"), None, as_node="__copy__")  # of the newest, in the process that has put it
+    yield app.get_state(where("t")).values, len(list(app.get_state_history(where("t"))))
+
+
+def test_a_checkpoint_is_copied_on_purpose(client, key):
+    assert list(copies_of(TurnlogSaver(client, prefix=f"{key}:"))) == list(copies_of(InMemorySaver()))
+
+
+def test_a_copy_is_put_after_what_was_read_of_it(client, key):
+    saver, other = TurnlogSaver(client), TurnlogSaver(client)
+    first = put(saver, where(key), "a", 1)
+    read = put(saver, first, "b", 2)
+    for config in (first, read):
+        found = saver.get_tuple(config)
+        after = found.parent_config or {"configurable": found.config["configurable"] | {"checkpoint_id": None}}
+        put(other, other.get_tuple(where(key)).config, "other", 3)
+        with pytest.raises(turnlog.ConflictError):
+            saver.put(after, checkpoint("copy", 4), META | {"source": "fork"}, {})
+
+
+def test_values_that_are_larger_together_than_a_message(client, key):
+    class Parts(TypedDict):
+        a: str
+        b: str
+        c: str
+
+    graph = StateGraph(Parts).add_node("work", lambda s: {k: k * (5 << 20) for k in "abc"}).add_edge(START, "work")
+    saver = TurnlogSaver(client)
+    graph.compile(checkpointer=saver).invoke({"a": ""}, where(key), durability="sync")
+    state = graph.compile(checkpointer=saver).get_state(where(key))
+    assert [(k, v[:1], len(v)) for k, v in state.values.items()] == [(k, k, 5 << 20) for k in "abc"]
+    written = [w for found in saver.list(where(key)) for w in found.pending_writes if len(w[2] or "") > 10]
+    assert [w[1] for w in written] == ["a", "b", "c"]
+
+
+def test_a_value_that_is_too_large_is_named(client, key):
+    saver = TurnlogSaver(client)
+    with pytest.raises(turnlog.TooLargeError, match="of 'said', has 209715"):
+        put(saver, where(key), "x" * (20 << 20), 1)
+    config = put(saver, where(key), "x", 1)
+    with pytest.raises(turnlog.TooLargeError, match="of 'large', has 94371"):
+        saver.put_writes(config, [("small", "x"), ("large", "x" * (9 << 20))], "task")
+    assert saver.get_tuple(config).pending_writes == []
+
+
+def test_a_thousand_channels_are_read_in_a_few_requests(cluster, client, key):
+    made = checkpoint("x", 1)
+    made["channel_values"] = {f"c{i}": i for i in range(1000)}
+    made["channel_versions"] = dict.fromkeys(made["channel_values"], 1)
+    TurnlogSaver(client).put(where(key), made, META, made["channel_versions"])
+    with Between(cluster.addresses) as counting:
+        counting.left = 0
+        assert TurnlogSaver(counting).get_tuple(where(key)).checkpoint == made
+        assert -counting.left < 10
+
+
 def test_a_copy_is_a_thread_of_its_own(client, key):
     saver = TurnlogSaver(client, prefix=f"{key}:")
     agent(saver).invoke({"said": ["hello"]}, where("source"))
@@ -387,6 +515,33 @@ def test_a_copy_is_a_thread_of_its_own(client, key):
     graph = agent(TurnlogSaver(client, prefix=f"{key}:"))
     assert graph.invoke(Command(resume="yes"), where("target"))["said"] == ["hello", "thought 1", "yes"]
     assert graph.get_state(where("source")).next == ("ask",)
+
+
+@pytest.mark.parametrize("operation", range(3, 12))
+def test_a_copy_that_failed_is_deleted_and_made_again(cluster, client, key, operation):
+    source = TurnlogSaver(client, prefix=f"{key}:")
+    for ns in ("", "child"):
+        config = put(source, where("source") | {"configurable": {"thread_id": "source", "checkpoint_ns": ns}}, ns, 1)
+        source.put_writes(config, [("said", "w")], "task")
+
+    def fail():
+        raise turnlog.UnavailableError("no node answers")
+
+    with Between(cluster.addresses) as copying:
+        copying.interrupt(operation, fail)
+        with pytest.raises(turnlog.UnavailableError):
+            TurnlogSaver(copying, prefix=f"{key}:").copy_thread("source", "t")
+    source.delete_thread("t")
+    assert [found for found in keys_of(cluster, f"{key}:") if ":t:" in found] == []
+    assert [s.key for s in client.sessions(f"{key}:writes:t:")] == []
+    with Between(cluster.addresses) as copying:
+        copying.interrupt(operation, fail)
+        with pytest.raises(turnlog.UnavailableError):
+            TurnlogSaver(copying, prefix=f"{key}:").copy_thread("source", "u")
+    if not list(source.list(where_all("u"))):
+        source.copy_thread("source", "u")
+        assert [s.key for s in client.sessions(f"{key}:writes:u:") if s.key.endswith(":")] == []
+        assert [said(found) for found in source.list(where_all("u"))] == ["", "child"]
 
 
 def test_a_thread_larger_than_a_reply_is_copied_and_pruned(cluster, client, key):

@@ -5,10 +5,10 @@ another. The header holds their lengths, so bytes are stored as they are.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..errors import CorruptError
+from ..errors import CorruptError, TooLargeError
 
 
 def frame(header: dict[str, Any], parts: Sequence[bytes]) -> bytes:
@@ -32,3 +32,12 @@ def unframe(data: bytes, what: str) -> tuple[dict[str, Any], list[bytes]]:
         parts.append(rest[at : at + n])
         at += n
     return header, parts
+
+
+def too_large(error: TooLargeError, thread: str, values: Mapping[str, bytes]) -> TooLargeError:
+    """Return the error of a put that says which channel has the largest value."""
+    channel = max(values, key=lambda name: len(values[name]), default=None)
+    if channel is None:
+        return error
+    size = len(values[channel])
+    return TooLargeError(f"{error.message}; thread {thread!r}: the largest value, of {channel!r}, has {size} bytes")

@@ -22,9 +22,9 @@ from ..naming import escaped
 from ..requests import key_bytes
 from ..steps import Steps, one
 from ..transaction import TransactionBase
+from .fields import get_fields
 from .frame import frame, unframe
 
-ITEMS_PER_READ = 7  # so many of 8 MiB fit in one reply
 NAMESPACES_PER_PAGE = 1000
 
 Labels = tuple[str, ...]
@@ -53,13 +53,7 @@ class Items:
 
     def get(self, namespace: Labels, keys: Iterable[str]) -> Steps[dict[str, Item]]:
         """Read items, those that are there."""
-        names = tuple(dict.fromkeys(keys))
-        parts = [names[i : i + ITEMS_PER_READ] for i in range(0, len(names), ITEMS_PER_READ)]
-        data = self._data(namespace)
-        found: dict[str, Item] = {}
-        for some in (yield [requests.get_fields(data, part) for part in parts]):
-            found |= decoded(namespace, some)
-        return found
+        return decoded(namespace, (yield from get_fields(self._data(namespace), keys)))
 
     def all(self, namespace: Labels) -> Steps[dict[str, Item]]:
         """Read all items of a namespace."""

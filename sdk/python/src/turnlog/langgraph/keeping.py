@@ -17,10 +17,11 @@ from langgraph.checkpoint.base import (
     get_checkpoint_metadata,
 )
 
-from ..errors import ConflictError
+from ..errors import ConflictError, TooLargeError
 from ..steps import Steps
 from . import writes
-from .checkpoints import Checkpoints, Holders, Stored
+from .checkpoints import Checkpoints, Holders, Stored, value_field
+from .frame import too_large
 from .place import checkpoint_id, config_of, read_at
 from .recent import Recent
 
@@ -56,7 +57,7 @@ class Keeping:
                 self._known.set(at.thread.place(None), Known({}, {}, revision))
             return None
         self._remember(at, stored, None)
-        return (yield from tuple_of(at, stored, config_of(at.thread, stored.id, revision)))
+        return (yield from tuple_of(at, stored, revision))
 
     def put(
         self,
@@ -69,6 +70,8 @@ class Keeping:
         """Put a checkpoint after the one of the config."""
         parent = checkpoint_id(config)
         known, expect = yield from self._parent(at, config, parent)
+        if parent is None and metadata.get("source") == "fork":  # of a checkpoint without a parent
+            expect = read_at(config, at.thread, of_any=True)
         copy = cast("Checkpoint", {**checkpoint, "channel_versions": dict(checkpoint["channel_versions"])})
         versions, values = copy["channel_versions"], copy["channel_values"]
         holders = {
@@ -78,7 +81,12 @@ class Keeping:
         }
         changed = {channel: value for channel, value in values.items() if channel not in holders}
         stored = Stored(copy, get_checkpoint_metadata(config, metadata), parent, holders)
-        revision = yield from self._put(at, stored.id, at.encode(stored, changed), expect)
+        fields = at.encode(stored, changed)
+        try:
+            revision = yield from self._put(at, stored.id, fields, expect)
+        except TooLargeError as e:
+            values_ = {channel: fields[value_field(stored.id, channel)] for channel in changed}
+            raise too_large(e, at.thread.id, values_) from e
         self._remember(at, stored, revision)
         return config_of(at.thread, stored.id)
 
@@ -120,17 +128,20 @@ class Keeping:
         if revision is None:
             before = self._known.get(place)
             revision = before.revision if before else None
-        known = Known(stored.holders, stored.checkpoint["channel_versions"], revision)
+        # A run changes the versions of the checkpoint that it was given.
+        known = Known(stored.holders, dict(stored.checkpoint["channel_versions"]), revision)
         self._known.set(place, known)
         return known
 
 
-def tuple_of(at: Checkpoints, stored: Stored, config: RunnableConfig) -> Steps[CheckpointTuple]:
-    """Read what belongs to a checkpoint."""
+def tuple_of(at: Checkpoints, stored: Stored, revision: int | None = None) -> Steps[CheckpointTuple]:
+    """Read what belongs to a checkpoint, which was read at a revision."""
     values = yield from at.values(stored, stored.holders)
     pending = yield from writes.read(at.thread, at.serde, stored.id)
     checkpoint = cast("Checkpoint", {**stored.checkpoint, "channel_values": values})
-    parent = None if stored.parent is None else config_of(at.thread, stored.parent)
+    config = config_of(at.thread, stored.id, revision)
+    # LangGraph puts a copy of a checkpoint after its parent.
+    parent = None if stored.parent is None else config_of(at.thread, stored.parent, revision)
     return CheckpointTuple(config, checkpoint, stored.metadata, parent, pending)
 
 

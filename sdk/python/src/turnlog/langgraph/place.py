@@ -40,12 +40,12 @@ def config_of(thread: Thread, checkpoint: str, read_at: int | None = None) -> Ru
     return {"configurable": entries}
 
 
-def read_at(config: RunnableConfig, thread: Thread) -> int | None:
+def read_at(config: RunnableConfig, thread: Thread, *, of_any: bool = False) -> int | None:
     """Return the revision at which the checkpoint of a config was read, None if it does not say so
-    of this checkpoint.
+    of this checkpoint; or of any of its namespace.
     """
     given = configurable(config)
     revision, _, place = str(given.get(READ_AT, "")).partition(" ")
-    if place != thread.place(checkpoint_id(config)) or not revision.isdecimal():
+    if not revision.isdecimal() or not (thread.has(place) if of_any else place == thread.place(checkpoint_id(config))):
         return None
     return int(revision)

@@ -6,8 +6,10 @@ before is a conflict. Values stay as long as a checkpoint that is left needs the
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
+from urllib.parse import unquote
 
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
@@ -16,14 +18,31 @@ from ..clientbase import ClientBase
 from ..errors import ConflictError, ExistsError
 from ..requests import key_bytes
 from ..steps import Steps, one
+from ..transaction import TransactionBase
 from .checkpoints import Checkpoints, Stored, checkpoint_field, value_field
-from .thread import VALUES_PER_READ, Thread, families, threads
+from .fields import VALUES_PER_READ
+from .thread import PAGE, Thread, families, threads
 
 ATTEMPTS = 5
 DELETES = 500  # steps of a transaction
 COPIED_BYTES = 4 << 20
 
 Keep = Callable[[list[Stored]], Iterable[Stored]]
+
+
+def delete(client: ClientBase, prefix: str, id_: str) -> Steps[None]:
+    """Remove a thread. A run that begins meanwhile is removed whole, or it stays."""
+    begin = families(prefix, id_)[2]
+    written = yield from _writes(begin.encode())
+    logs = yield from all_threads(client, prefix, id_)
+    for thread in logs:
+        yield from one(thread.transaction().delete(thread.log).delete(thread.data).operation())
+    spaces = {unquote(key[len(begin) :].partition(b":")[0].decode()) for key in written}
+    for ns in spaces - {thread.ns for thread in logs}:  # what a copy that failed has left
+        thread = Thread(client, prefix, id_, ns)
+        with contextlib.suppress(ConflictError):
+            yield from one(thread.transaction().if_absent(thread.log).delete(thread.data).operation())
+    yield from _delete_keys(client, written)
 
 
 def prune(client: ClientBase, prefix: str, serde: SerializerProtocol, id_: str) -> Steps[None]:
@@ -83,12 +102,7 @@ def _reduce_to(at: Checkpoints, keep: Keep) -> Steps[None]:
     else:
         tx.delete(thread.log).delete(thread.data)
     yield from one(tx.operation())
-    left = iter(removed)
-    while some := list(islice(left, DELETES)):
-        gone = thread.transaction()
-        for id_ in some:
-            gone.delete(thread.writes(id_))
-        yield from one(gone.operation())
+    yield from _delete_keys(thread.client, (thread.writes(id_) for id_ in removed))
 
 
 def fields_of(found: Iterable[Stored]) -> set[str]:
@@ -122,27 +136,30 @@ def copy(client: ClientBase, prefix: str, serde: SerializerProtocol, source: str
     """Copy a thread to one that does not exist: its logs last, so that no reader finds half of it."""
     if (yield from all_threads(client, prefix, target)):
         raise ExistsError(f"there is a thread {target!r} already; nothing was copied")
-    _, *rest = families(prefix, target)
-    for family in rest:  # what a copy that failed has left
-        yield from one(requests.erase(family))
     for thread in (yield from all_threads(client, prefix, source)):
-        yield from _copy_namespace(Checkpoints(thread, serde), Thread(client, prefix, target, thread.ns))
+        copied = Thread(client, prefix, target, thread.ns)
+        try:
+            yield from _copy_namespace(Checkpoints(thread, serde), copied)
+        except (ConflictError, ExistsError) as e:
+            yield from one(requests.delete(copied.all_writes, None))
+            raise ExistsError(f"thread {target!r} was begun while it was copied to; it is not a copy") from e
 
 
 def _copy_namespace(at: Checkpoints, target: Thread) -> Steps[None]:
     source = at.thread
+    for key in (target.data, *(yield from _writes(target.all_writes))):  # of a copy that failed
+        yield from one(target.transaction().if_absent(target.log).delete(key).operation())
+    # Until the log is there, this tells a deletion where to look.
+    mark = target.transaction().if_absent(target.log).set_metadata(target.all_writes, {"copied": "0"})
+    yield from one(mark.operation())
     log = yield from one(requests.read(source.log, last=1))
     names = iter(fields_of((yield from all_of(at))))
     while some := list(islice(names, VALUES_PER_READ)):
         yield from _set_fields(target, (yield from source.get(some)))
-    cursor: str | None = ""
-    while cursor is not None:
-        page = yield from one(requests.list_sessions(source.all_writes, cursor, 1000))
-        cursor = page.cursor or None
-        for session in page.sessions:
-            key = key_bytes(session.key)
-            yield from one(requests.fork(key, target.all_writes + key[len(source.all_writes) :], None, None))
+    for key in (yield from _writes(source.all_writes)):
+        yield from one(requests.fork(key, target.all_writes + key[len(source.all_writes) :], None, None))
     yield from one(requests.fork(source.log, target.log, None, log.revision))
+    yield from one(requests.delete(target.all_writes, None))
 
 
 def _set_fields(thread: Thread, fields: Mapping[str, bytes]) -> Steps[None]:
@@ -153,4 +170,23 @@ def _set_fields(thread: Thread, fields: Mapping[str, bytes]) -> Steps[None]:
         while left and size + len(left[-1][1]) <= COPIED_BYTES:
             name, part[name] = left.pop()
             size += len(part[name])
-        yield from one(thread.transaction().set_fields(thread.data, part).operation())
+        yield from one(thread.transaction().if_absent(thread.log).set_fields(thread.data, part).operation())
+
+
+def _writes(begin: bytes) -> Steps[list[bytes]]:
+    """Return the keys of writes that begin so."""
+    page = yield from one(requests.list_sessions(begin, "", PAGE))
+    found = page.sessions
+    while page.cursor:
+        page = yield from one(requests.list_sessions(begin, page.cursor, PAGE))
+        found += page.sessions
+    return [key_bytes(session.key) for session in found]
+
+
+def _delete_keys(client: ClientBase, keys: Iterable[bytes]) -> Steps[None]:
+    left = iter(keys)
+    while some := list(islice(left, DELETES)):
+        tx: TransactionBase[ClientBase] = TransactionBase(client, "", None)
+        for key in some:
+            tx.delete(key)
+        yield from one(tx.operation())

@@ -19,11 +19,11 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from ..client import Client
 from ..errors import InvalidError
 from ..steps import Steps, T, arun, asearch, run, search
-from . import removal, thread, writes
+from . import removal, writes
 from .checkpoints import Checkpoints
 from .keeping import Keeping, delta_history, tuple_of
 from .listing import Listing
-from .place import checkpoint_id, config_of, configurable, thread_id
+from .place import checkpoint_id, configurable, thread_id
 from .thread import Thread
 
 Writes = Sequence[tuple[str, Any]]
@@ -81,7 +81,7 @@ class TurnlogSaver(BaseCheckpointSaver[Any]):
         """Yield checkpoints, of each namespace the newest first."""
         listing = Listing(config, filter, before, limit)
         for at, stored in search(self._client, listing.search(self._client, self._prefix, self.serde)):
-            yield self._run(tuple_of(at, stored, config_of(at.thread, stored.id)))
+            yield self._run(tuple_of(at, stored))
 
     async def alist(
         self,
@@ -94,7 +94,7 @@ class TurnlogSaver(BaseCheckpointSaver[Any]):
         """Yield checkpoints, of each namespace the newest first."""
         listing = Listing(config, filter, before, limit)
         async for at, stored in asearch(self._client.aio, listing.search(self._client, self._prefix, self.serde)):
-            yield await self._arun(tuple_of(at, stored, config_of(at.thread, stored.id)))
+            yield await self._arun(tuple_of(at, stored))
 
     def put(
         self,
@@ -133,11 +133,11 @@ class TurnlogSaver(BaseCheckpointSaver[Any]):
 
     def delete_thread(self, thread_id: str) -> None:
         """Remove all checkpoints and writes of a thread."""
-        self._run(thread.delete(self._prefix, str(thread_id)))
+        self._run(removal.delete(self._client, self._prefix, str(thread_id)))
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Remove all checkpoints and writes of a thread."""
-        await self._arun(thread.delete(self._prefix, str(thread_id)))
+        await self._arun(removal.delete(self._client, self._prefix, str(thread_id)))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Remove the checkpoints of runs, with their writes. It reads all checkpoints of all threads."""
@@ -175,7 +175,7 @@ class TurnlogSaver(BaseCheckpointSaver[Any]):
             raise InvalidError("prune takes a list of threads, and the strategy keep_latest or delete")
         for id_ in threads:
             if strategy == "delete":
-                yield from thread.delete(self._prefix, str(id_))
+                yield from removal.delete(self._client, self._prefix, str(id_))
             else:
                 yield from removal.prune(self._client, self._prefix, self.serde, str(id_))
 

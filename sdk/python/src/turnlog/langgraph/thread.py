@@ -14,8 +14,8 @@ from ..requests import key_bytes
 from ..result import Appended
 from ..steps import Steps, one
 from ..transaction import TransactionBase
+from .fields import get_fields
 
-VALUES_PER_READ = 7  # so many of 8 MiB fit in one reply
 PAGE = 1000
 FAMILIES = ("log", "data", "writes")
 
@@ -36,6 +36,10 @@ class Thread:
         """Name a checkpoint among those of all threads; None: the one that a first put follows."""
         return json.dumps([self.id, self.ns, checkpoint])
 
+    def has(self, place: str) -> bool:
+        """Whether that is the name of one of its checkpoints."""
+        return place.startswith(self.place(None).removesuffix("null]"))
+
     def writes(self, checkpoint: str) -> bytes:
         """Return the key of a checkpoint's writes."""
         return key_bytes(self._writes + b":" + escaped(checkpoint).encode())
@@ -47,13 +51,7 @@ class Thread:
 
     def get(self, fields: Iterable[str]) -> Steps[dict[str, bytes]]:
         """Read fields of the hash, those that it has."""
-        names = tuple(dict.fromkeys(fields))
-        parts = [names[i : i + VALUES_PER_READ] for i in range(0, len(names), VALUES_PER_READ)]
-        found: dict[str, bytes] = {}
-        if parts:
-            for some in (yield [requests.get_fields(self.data, part) for part in parts]):
-                found |= some
-        return found
+        return (yield from get_fields(self.data, fields))
 
     def put(self, id: str, fields: Mapping[str, bytes], expect: int | None) -> Steps[int]:  # noqa: A002
         """Store a checkpoint's fields and make it the newest one, at once, if the log is still at
@@ -86,9 +84,3 @@ def threads(client: ClientBase, prefix: str, id: str | None, cursor: str) -> Ste
     page = yield from one(requests.list_sessions(which, cursor, PAGE))
     names = [session.key[len(logs) :].partition(":") for session in page.sessions]
     return [Thread(client, prefix, unquote(thread), unquote(ns)) for thread, _, ns in names], page.cursor
-
-
-def delete(prefix: str, id: str) -> Steps[None]:  # noqa: A002
-    """Remove a thread: its logs first, so that no reader finds half of it."""
-    for family in families(prefix, id):
-        yield from one(requests.erase(family))

@@ -1,4 +1,4 @@
-"""The pending writes of a checkpoint: a session, with a message for what a task wrote at once."""
+"""The pending writes of a checkpoint: a session, with a message for what a task wrote at once, or several."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from langgraph.checkpoint.base import WRITES_IDX_MAP, PendingWrite, writes_sort_
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from .. import requests
+from ..errors import TooLargeError
 from ..message import Message
 from ..steps import Steps, one
-from .frame import frame, unframe
+from .frame import frame, too_large, unframe
 from .thread import Thread
 
 PAGE_MESSAGES = 512
 PAGE_BYTES = 4 << 20
+MESSAGE_BYTES = 4 << 20
+
+Dumped = tuple[int, str, str, bytes]  # index, channel, type, value
 
 
 def add(
@@ -28,13 +32,28 @@ def add(
     path: str,
 ) -> Steps[None]:
     """Add what a task wrote, whole and once."""
-    dumped = [serde.dumps_typed(value) for _, value in writes]
-    described = [
-        (WRITES_IDX_MAP.get(channel, i), channel, kind)
-        for i, ((channel, _), (kind, _)) in enumerate(zip(writes, dumped, strict=True))
+    dumped = [(WRITES_IDX_MAP.get(channel, i), channel, *serde.dumps_typed(v)) for i, (channel, v) in enumerate(writes)]
+    messages = [
+        frame({"task": task, "path": path, "writes": [write[:3] for write in part]}, [write[3] for write in part])
+        for part in _parts(dumped)
     ]
-    data = frame({"task": task, "path": path, "writes": described}, [data for _, data in dumped])
-    yield from one(requests.append(thread.writes(checkpoint), [data], thread.client.config.new_id))
+    try:
+        yield from one(requests.append(thread.writes(checkpoint), messages, thread.client.config.new_id))
+    except TooLargeError as e:
+        raise too_large(e, thread.id, {channel: data for _, channel, _, data in dumped}) from e
+
+
+def _parts(dumped: Sequence[Dumped]) -> list[list[Dumped]]:
+    """Divide writes that are together larger than a message."""
+    parts: list[list[Dumped]] = [[]]
+    size = 0
+    for write in dumped:
+        size += len(write[3])
+        if parts[-1] and size > MESSAGE_BYTES:
+            parts.append([])
+            size = len(write[3])
+        parts[-1].append(write)
+    return parts
 
 
 def read(thread: Thread, serde: SerializerProtocol, checkpoint: str) -> Steps[list[PendingWrite]]:
