@@ -83,8 +83,15 @@ func setVersion(root, version string) error {
 	return nil
 }
 
-// checkVersion rejects a release whose packages have another version than its tag.
+// numbered is a version in which the v of a tag is missing, or is another letter's case.
+var numbered = regexp.MustCompile(`^V?[0-9]+\.[0-9]+\.[0-9]+`)
+
+// checkVersion rejects a release whose packages have another version than its tag, and one that is not called as its
+// tag is: it would be built as a trial, with the notes of what is unreleased.
 func checkVersion(root, version string) error {
+	if numbered.MatchString(version) {
+		return fmt.Errorf("%q is not how tags are written: write v%s", version, strings.TrimPrefix(version, "V"))
+	}
 	text, err := os.ReadFile(filepath.Join(root, versionFile))
 	if err != nil {
 		return err

@@ -70,6 +70,16 @@ func TestSetVersion(t *testing.T) {
 	if err := checkVersion(dir, "v7.8.9-rc.2-5-gabcdef"); err != nil {
 		t.Errorf("a build between releases: %v", err)
 	}
+	for version, tag := range map[string]string{"7.8.9": "v7.8.9", "7.8.9-rc.2": "v7.8.9-rc.2", "V7.8.9": "v7.8.9"} {
+		if err := checkVersion(dir, version); err == nil || !strings.Contains(err.Error(), "write "+tag) {
+			t.Errorf("%s: got %v", version, err)
+		}
+	}
+	for _, trial := range []string{"1234567", "1234567-dirty", "dev", "v0.0.0-check"} {
+		if err := checkVersion(dir, trial); err != nil {
+			t.Errorf("%s: %v", trial, err)
+		}
+	}
 	if err := setVersion(dir, "v7.8"); err == nil {
 		t.Error("v7.8 is taken for a version")
 	}
