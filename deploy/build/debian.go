@@ -25,7 +25,9 @@ func (r release) debian(binary, arch string) (name string, err error) {
 		return "", err
 	}
 	info := r.info(arch)
-	info.Contents = r.contents(binary, pages)
+	if info.Contents, err = r.contents(binary, pages); err != nil {
+		return "", err
+	}
 	info.Scripts = nfpm.Scripts{PostInstall: r.source("debian/postinst"), PreRemove: r.source("debian/prerm"),
 		PostRemove: r.source("debian/postrm")}
 	info = nfpm.WithDefaults(info)
@@ -54,7 +56,7 @@ func (r release) info(arch string) *nfpm.Info {
 }
 
 // contents are the package's files. Man pages and completions come from the program itself.
-func (r release) contents(binary, pages string) files.Contents {
+func (r release) contents(binary, pages string) (files.Contents, error) {
 	file := func(source, to string, mode os.FileMode) *files.Content {
 		return &files.Content{Source: source, Destination: to, FileInfo: &files.ContentFileInfo{
 			Owner: "root", Group: "root", Mode: mode, MTime: packed()}}
@@ -81,7 +83,26 @@ func (r release) contents(binary, pages string) files.Contents {
 	for _, page := range found {
 		list = append(list, file(page, "/usr/share/man/man1/"+filepath.Base(page), 0o644))
 	}
-	return list
+	docs, err := r.docs()
+	for from, to := range docs {
+		list = append(list, file(from, path.Join("/usr/share/doc/turnlog", to), 0o644))
+	}
+	return list, err
+}
+
+// docs returns the README and the pages of docs, and where each is below the package's documents, so that links between
+// them work.
+func (r release) docs() (map[string]string, error) {
+	all := map[string]string{r.source("../README.md"): "README.md"}
+	root := r.source("../docs")
+	return all, filepath.WalkDir(root, func(name string, f os.DirEntry, err error) error {
+		if err != nil || f.IsDir() || filepath.Ext(name) != ".md" {
+			return err
+		}
+		below, err := filepath.Rel(root, name)
+		all[name] = path.Join("docs", filepath.ToSlash(below))
+		return err
+	})
 }
 
 func (r release) source(name string) string { return filepath.Join(r.deploy, name) }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -18,6 +19,53 @@ func TestDebianVersion(t *testing.T) {
 		if got := debianVersion(version); got != want {
 			t.Errorf("%s: %s, want %s", version, got, want)
 		}
+	}
+}
+
+// Each page that a file of the package names is in the package, and so are the pages to which its pages link.
+func TestPackageHasThePagesThatItNames(t *testing.T) {
+	r := release{deploy: "..", share: t.TempDir()}
+	list, err := r.contents("turnlog", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{} // by where they are installed
+	for _, c := range list {
+		if strings.HasPrefix(c.Source, "..") {
+			text, err := os.ReadFile(c.Source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[c.Destination] = string(text)
+		}
+	}
+	const doc = "/usr/share/doc/turnlog/"
+	named := regexp.MustCompile(`docs/[a-z/-]+\.md`)
+	linked := regexp.MustCompile(`\]\(([^)#:]+\.md)`)
+	pages := 0
+	for name, text := range texts {
+		if strings.HasSuffix(name, ".md") {
+			for _, link := range linked.FindAllStringSubmatch(text, -1) {
+				to := path.Join(path.Dir(name), link[1])
+				if _, ok := texts[to]; !ok && strings.HasPrefix(to, doc+"docs/") {
+					t.Errorf("%s links to %s, which is not in the package", name, to)
+				}
+			}
+			pages++
+			continue
+		}
+		for _, page := range named.FindAllString(text, -1) {
+			if _, ok := texts[doc+page]; !ok {
+				t.Errorf("%s names %s, which is not in the package", name, page)
+			}
+		}
+	}
+	if pages < 20 {
+		t.Errorf("the package has %d pages", pages)
+	}
+	settings := texts["/etc/turnlog/turnlog.yaml"]
+	if !strings.Contains(settings, doc+"docs/operations/first-cluster.md") {
+		t.Errorf("the settings do not say where their page is: %s", settings)
 	}
 }
 
