@@ -108,15 +108,26 @@ func (s Session) readRequest(q turn.Read) *request {
 }
 
 // All yields every message with a seq above after, page by page, up to the end
-// of the session at that moment. An error is the last thing yielded.
+// of the session at that moment. An error is the last thing yielded: a
+// turn.Conflict, if the session was deleted or renamed between two pages, so that
+// the messages are never those of two sessions.
 func (s Session) All(ctx context.Context, after uint64) iter.Seq2[turn.Message, error] {
 	return func(yield func(turn.Message, error) bool) {
+		after, incarnation := after, uint64(0)
 		for more := true; more; {
 			h, err := s.Read(ctx, turn.Read{From: turn.FromAfter, Seq: after, Limit: pageMessages, MaxBytes: pageBytes})
 			if err != nil {
 				yield(turn.Message{}, err)
 				return
 			}
+			if incarnation != 0 && h.Incarnation != incarnation {
+				err := turn.Errorf(turn.Conflict, "the session was deleted or renamed while it was read, after seq %d",
+					after)
+				err.Revision = h.Revision
+				yield(turn.Message{}, err)
+				return
+			}
+			incarnation = h.Incarnation
 			for _, m := range h.Messages {
 				if !yield(m, nil) {
 					return
