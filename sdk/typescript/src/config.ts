@@ -103,8 +103,8 @@ export function settings(config: Config): Settings {
     tls: config.tls === true ? {} : config.tls || undefined,
     followLeader: config.followLeader ?? false,
     retryFor: Math.min(number(config, "retryFor") ?? 15_000, maxRetryFor),
-    stallTimeout: number(config, "stallTimeout") ?? 8_000,
-    dialTimeout: number(config, "dialTimeout") ?? 2_000,
+    stallTimeout: time(config, "stallTimeout") ?? 8_000,
+    dialTimeout: time(config, "dialTimeout") ?? 2_000,
     connections: Math.max(1, number(config, "connections") ?? 4),
     maxInFlightBytes: number(config, "maxInFlightBytes") ?? 64 << 20,
     traceparent: config.traceparent,
@@ -119,6 +119,13 @@ function number(config: Config, name: Numbers): number | undefined {
   const value = config[name];
   if (value === undefined || (typeof value === "number" && value >= 0)) return value;
   throw invalid(`${name} is ${String(value)}, not a number`);
+}
+
+/** Returns a setting that is a time, which is more than nothing; a timer of more than 24 days ends at once. */
+function time(config: Config, name: Numbers): number | undefined {
+  const value = number(config, name);
+  if (value === 0) throw invalid(`${name} is 0: nothing would be in time`);
+  return value && Math.min(value, 24 * 3600_000);
 }
 
 /** A retry later than this could carry out a transaction again whose id the cluster has forgotten. */

@@ -145,6 +145,8 @@ test("a configuration that is wrong is rejected at once", () => {
     [{ addrs, retryFor: NaN }, /retryFor is NaN/],
     [{ addrs, stallTimeout: "8000" }, /stallTimeout is 8000, not a number/],
     [{ addrs, connections: -1 }, /connections is -1/],
+    [{ addrs, dialTimeout: 0 }, /dialTimeout is 0/],
+    [{ addrs, stallTimeout: 0 }, /stallTimeout is 0/],
     [{ addrs, namespace: 0 }, /namespace is number, not a string/],
     [{ addrs, password: 1234 }, /password is number, not a string/],
   ] as [Config, RegExp][]) {
@@ -153,6 +155,21 @@ test("a configuration that is wrong is rejected at once", () => {
       (err) => is("INVALID", why)(err) && !/secret|1234/.test((err as Error).message),
     );
   }
+});
+
+test("times without an end are as long as a timer can be", async (t) => {
+  const warnings: Error[] = [];
+  const warned = (w: Error): number => warnings.push(w);
+  process.on("warning", warned);
+  t.after(() => process.off("warning", warned));
+  const client = cluster.client({ dialTimeout: Infinity, stallTimeout: Infinity, retryFor: Infinity });
+  const chat = client.session("endless");
+  const tail = chat.tail();
+  const next = tail.next();
+  await chat.append({ data: "1" }, { timeout: Infinity });
+  assert.equal((await next).value?.text, "1");
+  await tail.return();
+  assert.deepEqual(warnings, []);
 });
 
 test("names that objects inherit are names like others", async () => {
