@@ -68,7 +68,7 @@ func Most(q turn.Query, l turn.Limits) int64 {
 		}
 		return of(len(q.Names))
 	case *turn.Sessions:
-		return int64(q.Limit) * (sessionCost + 400)
+		return sessionsMost(q.Limit, l)
 	case *turn.Read:
 		if q.Limit > 0 {
 			return messages(q.Limit)
@@ -83,10 +83,18 @@ func Most(q turn.Query, l turn.Limits) int64 {
 	return all
 }
 
+// sessionsMost is how many bytes n sessions can have with their metadata, which is cut to what an answer may have.
+func sessionsMost(n int, l turn.Limits) int64 {
+	return int64(n)*(sessionCost+400) + min(int64(n)*int64(l.MetaBytes), int64(l.AnswerBytes()))
+}
+
 // Foreseen is how many bytes the answer to a query will have at most, most or less, as the keys are now.
 func Foreseen(q turn.Query, most int64, ask func(turn.Query) (turn.Result, error)) (n int64) {
 	if most == 0 {
 		return 0
+	}
+	if q, lists := q.(*turn.Sessions); lists {
+		return foreseenSessions(q, most, ask)
 	}
 	for _, k := range keysOf(q) {
 		r, err := ask(&turn.Info{Key: k})
@@ -97,10 +105,20 @@ func Foreseen(q turn.Query, most int64, ask func(turn.Query) (turn.Result, error
 			n += int64(s.Bytes + storedCost*s.Count)
 		}
 	}
-	if _, lists := q.(*turn.Sessions); lists {
+	return min(n, most+most/4)
+}
+
+// foreseenSessions is Foreseen for a page of sessions. How many keys a namespace has is known, but not how many of its
+// sessions have no messages, which a list for Redis does not show.
+func foreseenSessions(q *turn.Sessions, most int64, ask func(turn.Query) (turn.Result, error)) int64 {
+	if !q.List {
 		return most
 	}
-	return min(n, most+most/4)
+	r, err := ask(&turn.Count{Namespace: q.Namespace})
+	if err != nil || r.Count >= uint64(q.Limit) {
+		return most
+	}
+	return min(most, sessionsMost(int(r.Count), turn.DefaultLimits())) // whose MetaBytes no setting changes
 }
 
 // keysOf returns the keys that a query is about.

@@ -228,6 +228,7 @@ func (s *Server) foreseenOf(op turn.Op) (n int64) {
 	most := int64(limits.ReadBytes)
 	switch o := op.(type) {
 	case *turn.Tx:
+		limits.ReadBytes = turn.DefaultLimits().ReadBytes // the bound of reads in transactions on all nodes
 		for i := range o.Steps {
 			if step := &o.Steps[i]; step.Query != nil {
 				n += answers.Foreseen(step.Query, answers.Most(step.Query, limits), ask)

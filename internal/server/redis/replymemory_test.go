@@ -129,3 +129,25 @@ func TestLongRepliesInAPipeline(t *testing.T) {
 	}
 	eventually(t, "everything is given back", func() bool { return s.Metrics().ReplyBytes == 0 })
 }
+
+// What a transaction reads has the bound that is the same on all nodes, and is charged by that: a node with lower
+// limits answers as much.
+func TestTransactionsAreChargedByTheirOwnBound(t *testing.T) {
+	limits := turn.DefaultLimits()
+	limits.MessageBytes, limits.AppendBytes, limits.ReadBytes = 16<<10, 64<<10, 64<<10
+	s := open(t, Config{Engine: openEngine(t, limits)})
+	c := dial(t, s.addr())
+	const n, size = 100, 10_000
+	for range n {
+		c.do("RPUSH", "l", strings.Repeat("x", size))
+	}
+	c.do("MULTI")
+	c.do("LRANGE", "l", "0", "-1")
+	if v := c.do("EXEC"); len(v.Elems) != 1 || len(v.Elems[0].Elems) != n {
+		t.Fatalf("%.100s", show(v))
+	}
+	read := &turn.List{Key: turn.Key{Namespace: "0", Name: "l"}, Stop: -1}
+	if got := s.foreseenOf(&turn.Tx{Steps: []turn.Step{{Query: read}}}); got < n*size {
+		t.Errorf("%d bytes are foreseen, %d come", got, n*size)
+	}
+}
