@@ -29,8 +29,7 @@ func tailMutants() []mutation.Mutant {
 				Shows: []string{"tail skips"}, Runs: 3}}},
 		{Name: "new-session-not-from-its-start",
 			About: "a stream of events goes on at its seq if the session was deleted and has reached that again",
-			Edits: []mutation.Edit{{Old: "other := st.incarnation != 0 && st.incarnation != incarnation || st.after " +
-				"> last",
+			Edits: []mutation.Edit{{Old: "other := st.known && st.incarnation != incarnation || st.after > last",
 				New: "other := st.after > last"}},
 			Catchers: []mutation.Catcher{{Scenario: "tails", Time: 10 * time.Second, Workloads: "tail-delete",
 				Nemesis: "snapshot", Rate: 1000, Shows: []string{"tail skips"}, Runs: 5}}},
