@@ -126,7 +126,13 @@ export class TurnlogSession
    */
   async replaceHistoryWithCompaction(items: AgentInputItem[]): Promise<void> {
     const turn = items.map((item) => ({ data: encode(item) }));
-    await this.#log.replace(1, turn, { expect: this.#known.revision });
+    const expect = this.#known.revision;
+    try {
+      await this.#log.replace(1, turn, { expect });
+    } catch (err) {
+      if (!TurnlogError.is(err, "NOT_FOUND") || expect) throw err; // it was seen, and is gone
+      if (turn.length > 0) await this.#log.append(turn, { expect: 0, ttl: this.#ttl });
+    }
     this.#known.forget();
   }
 

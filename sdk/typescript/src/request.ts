@@ -50,6 +50,7 @@ export class Request {
 
 /** @internal */
 export function integer(name: string, value: number): string {
+  if (typeof value !== "number") throw invalid(`${name} is ${kind(value)}, not a number`);
   if (!Number.isSafeInteger(value) || value < 0) throw invalid(`${name} ${value} is not a whole number`);
   return String(value);
 }

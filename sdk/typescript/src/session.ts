@@ -191,7 +191,8 @@ export class Session {
    * `Config.retryFor`, or when `signal` aborts, it throws. When the session is deleted and made again, it
    * goes on with the first message of the new one, whose seqs begin at 1 again.
    *
-   * It holds one connection while it is iterated over.
+   * It holds one connection while it is iterated over, and gives it back on `break`, or when `return` is called, also
+   * while it waits for a message.
    */
   tail(
     after = 0,

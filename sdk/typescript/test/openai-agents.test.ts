@@ -184,6 +184,18 @@ test("compaction removes nothing that it has not seen", async () => {
   assert.deepEqual(await b.getItems(), [user("summary of 5")]);
 });
 
+test("compaction of a conversation that does not exist stores what it is given", async () => {
+  const a = new TurnlogSession({ client, sessionId: "compaction of none" });
+  await a.replaceHistoryWithCompaction([]);
+  await a.replaceHistoryWithCompaction([user("summary")]);
+  assert.deepEqual(await a.getItems(), [user("summary")]);
+  await client.session("compaction of none").delete();
+  await assert.rejects(a.replaceHistoryWithCompaction([user("of what is gone")]), TurnlogError);
+  assert.deepEqual(await a.getItems(), []);
+  await a.replaceHistoryWithCompaction([user("again")]);
+  assert.deepEqual(await a.getItems(), [user("again")]);
+});
+
 test("mutations by one worker keep what others append", async () => {
   const session = new TurnlogSession({ client, sessionId: "mutations" });
   await session.addItems([user("1"), call("a"), call("b")]);

@@ -111,6 +111,8 @@ test(
       () => chat.edit(any(1), "x"),
       () => chat.edit({ id: any(1) }, "x"),
       () => chat.last(NaN),
+      () => chat.last(any("5")),
+      () => chat.append({ data: "x" }, { expect: any(0n) }),
       () => client.sessionsPage("", { labels: { user: any(7) } }),
       () => client.sessionsPage("", { cursor: any(7) }),
       () => client.hash("h").get([any(7)]),
