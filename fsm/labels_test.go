@@ -132,6 +132,42 @@ func TestLabelsOfManySessions(t *testing.T) {
 	}
 }
 
+// A page is the last one if only sessions are left that the list does not have: a user with prefixes would learn
+// that others' sessions carry a label.
+func TestLastPageOfLabels(t *testing.T) {
+	for name, q := range map[string]turn.Sessions{
+		"prefixes of a user": {Labels: []turn.Label{labelOf("user", "u1")}, Prefixes: []string{"mine/", "ours/"}},
+		"prefix":             {Labels: []turn.Label{labelOf("user", "u1")}, Prefix: "mine/"},
+		"two labels":         {Labels: []turn.Label{labelOf("user", "u1"), labelOf("kind", "k")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.raise(turn.Level2)
+			for _, other := range []string{"theirs/1", "theirs/2"} {
+				r.do(setLabel(named(other), "user", "u1"))
+			}
+			for _, mine := range []string{"mine/1", "mine/2"} {
+				r.do(setLabel(named(mine), "kind", "k"))
+				r.do(setLabel(named(mine), "user", "u1"))
+			}
+			q.Namespace, q.Limit = "0", 1
+			first := r.query(&q)
+			if len(first.Sessions) != 1 || first.Sessions[0].Key.Name != "mine/2" || first.Cursor == "" {
+				t.Fatalf("the first page is %+v, with the cursor %q", first.Sessions, first.Cursor)
+			}
+			q.Cursor = first.Cursor
+			last := r.query(&q)
+			if len(last.Sessions) != 1 || last.Sessions[0].Key.Name != "mine/1" || last.Cursor != "" {
+				t.Errorf("the last page is %+v, with the cursor %q", last.Sessions, last.Cursor)
+			}
+			r.do(&turn.Delete{Keys: []turn.Key{named("mine/1"), named("mine/2")}})
+			if q.Cursor = ""; len(r.query(&q).Sessions) != 0 || r.query(&q).Cursor != "" {
+				t.Errorf("without sessions of the list, it is %+v", r.query(&q))
+			}
+		})
+	}
+}
+
 // A list is of one moment, also in the midst of a transaction.
 func TestLabelsWithinATransaction(t *testing.T) {
 	r := newRig(t)

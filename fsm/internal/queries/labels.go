@@ -123,33 +123,46 @@ func (l *labelled) head(tx *store.Reading, key string) (*memtable.Head, error) {
 	return memtable.StoredHead(tx, key)
 }
 
-// answer puts together the page of those found that are wanted.
+// answer puts together the page of those found that are wanted. It looks on behind a full page: there is no
+// next one unless it has a session, as far as this one looked.
 func (l *labelled) answer(tx *store.Reading) error {
 	for i, x := range l.found {
-		s := x.known
-		if s == nil {
-			h, err := memtable.StoredHead(tx, layout.JoinKey(x.key))
-			if err != nil {
-				return err
-			}
-			if h == nil || h.Revision != x.revision {
-				return layout.Misindexed(x.key.Name)
-			}
-			s = h.Describe(x.key)
+		s, err := l.describe(tx, x)
+		if err != nil {
+			return err
 		}
-		if l.wanted(s) {
-			if l.left -= sessionSize(s); l.left < 0 && len(l.r.Sessions) > 0 {
-				l.r.Cursor = strconv.FormatUint(l.found[i-1].revision, 10)
-				return nil
-			}
-			l.r.Sessions = append(l.r.Sessions, *s)
+		if !l.wanted(s) {
+			continue
 		}
-		if rest := i < len(l.found)-1 || l.more; rest && (len(l.r.Sessions) == l.q.Limit || i == len(l.found)-1) {
-			l.r.Cursor = strconv.FormatUint(x.revision, 10)
+		l.left -= sessionSize(s)
+		if n := len(l.r.Sessions); n == l.q.Limit || n > 0 && l.left < 0 {
+			l.endBehind(l.found[i-1])
 			return nil
 		}
+		l.r.Sessions = append(l.r.Sessions, *s)
+	}
+	if l.more {
+		l.endBehind(l.found[len(l.found)-1])
 	}
 	return nil
+}
+
+// endBehind has the next page begin behind x.
+func (l *labelled) endBehind(x indexed) { l.r.Cursor = strconv.FormatUint(x.revision, 10) }
+
+// describe returns what there is to know of a session that was found.
+func (l *labelled) describe(tx *store.Reading, x indexed) (*turn.Session, error) {
+	if x.known != nil {
+		return x.known, nil
+	}
+	h, err := memtable.StoredHead(tx, layout.JoinKey(x.key))
+	if err != nil {
+		return nil, err
+	}
+	if h == nil || h.Revision != x.revision {
+		return nil, layout.Misindexed(x.key.Name)
+	}
+	return h.Describe(x.key), nil
 }
 
 // wanted reports whether the list has a session that carries one of the labels.
