@@ -21,7 +21,7 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import type { Client } from "./client.js";
 import { TurnlogError, invalid } from "./errors.js";
-import { Checkpoints, type Holders, type Stored } from "./internal/checkpoints.js";
+import { Checkpoints, tooLarge, type Holders, type Stored } from "./internal/checkpoints.js";
 import { canonicalJSON, type JSONValue } from "./internal/json.js";
 import { Recent } from "./internal/recent.js";
 import { Thread } from "./internal/thread.js";
@@ -34,10 +34,16 @@ export interface TurnlogSaverInput {
   serde?: SerializerProtocol | undefined;
 }
 
+/**
+ * The entry of a config that says at which revision its checkpoint was read, if that was not the newest.
+ * LangGraph passes it on to the puts of the run, which fork the thread on purpose.
+ */
+const readAtEntry = "__turnlog_read_at";
+
 /** What a put needs to know of its parent. */
 interface Parent {
-  /** The thread's revision when the parent was read or put. */
-  revision: number;
+  /** The thread's revision when it was put, or read as the newest. */
+  revision: number | undefined;
   holders: Holders;
   versions: ChannelVersions;
 }
@@ -72,8 +78,9 @@ export class TurnlogSaver extends BaseCheckpointSaver {
     }
     const stored = await at.get(id);
     if (!stored) return undefined;
-    this.#remember(at.thread, head.revision, stored);
-    return this.#tuple(at, stored);
+    const newest = head.id === id;
+    this.#remember(at.thread, newest ? head.revision : undefined, stored);
+    return this.#tuple(at, stored, newest ? undefined : head.revision);
   }
 
   override async *list(
@@ -104,19 +111,29 @@ export class TurnlogSaver extends BaseCheckpointSaver {
   ): Promise<RunnableConfig> {
     const at = this.#at(config);
     const parentId = (config.configurable?.checkpoint_id as string | undefined) || undefined;
-    const parent = await this.#parent(at, parentId);
+    const fork = metadata.source === "fork";
+    const { parent, expect } = await this.#parent(at, config, parentId, fork);
     const copy = copyCheckpoint(checkpoint);
     const holders: Holders = {};
     for (const [channel, holder] of Object.entries(parent?.holders ?? {})) {
       const same = parent!.versions[channel] === copy.channel_versions[channel];
       if (same && !Object.hasOwn(newVersions, channel)) holders[channel] = holder;
     }
-    const changed = Object.keys(newVersions)
+    // LangGraph names no new versions for a copy.
+    const channels = Object.keys(fork ? copy.channel_values : newVersions);
+    const changed = channels
       .map((channel) => [channel, copy.channel_values[channel]] as const)
-      .filter(([, value]) => value !== undefined); // the channel was emptied
+      .filter(([channel, value]) => value !== undefined && !Object.hasOwn(holders, channel));
     const stored = { checkpoint: copy, metadata, parent: parentId, holders };
     const fields = await at.encode(stored, Object.fromEntries(changed));
-    this.#remember(at.thread, await this.#put(at.thread, copy.id, fields, parent?.revision), stored);
+    const revision = await this.#put(at.thread, copy.id, fields, expect).catch((err) => {
+      throw tooLarge(
+        err,
+        at.thread.id,
+        fields.slice(0, -1).map(([, data], i) => [changed[i]![0], data]),
+      );
+    });
+    this.#remember(at.thread, revision, stored);
     return configOf(at.thread, copy.id);
   }
 
@@ -190,25 +207,42 @@ export class TurnlogSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Returns what a put needs to know of the checkpoint that it follows. One that this process has neither
-   * read nor put may be followed only if it is the newest.
+   * Returns what a put needs to know of the checkpoint that it follows, and the revision to expect. The run
+   * has read that checkpoint, or this process has put it; else it must be the newest.
    */
-  async #parent(at: Checkpoints, id: string | undefined): Promise<Parent | undefined> {
+  async #parent(
+    at: Checkpoints,
+    config: RunnableConfig,
+    id: string | undefined,
+    fork: boolean,
+  ): Promise<{ parent?: Parent | undefined; expect?: number | undefined }> {
     const known = this.#parents.get(place(at.thread, id));
-    if (known || id === undefined) return known;
+    if (id === undefined) return { parent: known, expect: fork ? undefined : known?.revision };
+    let expect = readAt(config, at.thread) ?? (fork ? undefined : known?.revision);
+    if (known && expect !== undefined) return { parent: known, expect };
     const head = await at.thread.head();
-    const stored = head.id === id ? await at.get(id) : undefined;
-    if (stored) return this.#remember(at.thread, head.revision, stored);
-    throw conflict(at.thread, `its newest checkpoint is ${head.id ?? "none"}, not ${id}`);
+    // A fork on purpose need not follow the newest; a copy is put after the parent of its original.
+    if (fork) expect ??= head.revision;
+    if (expect === undefined && head.id !== id) {
+      throw conflict(at.thread, `its newest checkpoint is ${head.id ?? "none"}, not ${id}`);
+    }
+    const stored = await at.get(id);
+    if (!stored) throw conflict(at.thread, `the checkpoint ${id} was removed`);
+    return { parent: this.#remember(at.thread, undefined, stored), expect: expect ?? head.revision };
   }
 
-  #remember(thread: Thread, revision: number, { checkpoint, holders }: Stored): Parent {
-    const parent = { revision, holders, versions: checkpoint.channel_versions };
-    this.#parents.set(place(thread, checkpoint.id), parent);
+  #remember(thread: Thread, revision: number | undefined, { checkpoint, holders }: Stored): Parent {
+    const name = place(thread, checkpoint.id);
+    const parent = {
+      revision: revision ?? this.#parents.get(name)?.revision,
+      holders,
+      versions: { ...checkpoint.channel_versions }, // a run changes those that it was given
+    };
+    this.#parents.set(name, parent);
     return parent;
   }
 
-  async #tuple(at: Checkpoints, stored: Stored): Promise<CheckpointTuple> {
+  async #tuple(at: Checkpoints, stored: Stored, revision?: number): Promise<CheckpointTuple> {
     const { metadata, parent } = stored;
     const { id } = stored.checkpoint;
     const [channel_values, pendingWrites] = await Promise.all([
@@ -217,7 +251,8 @@ export class TurnlogSaver extends BaseCheckpointSaver {
     ]);
     const checkpoint: Checkpoint = { ...stored.checkpoint, channel_values };
     if (checkpoint.v < 4 && parent !== undefined) await this.#migrateSends(at, checkpoint, parent);
-    const tuple: CheckpointTuple = { config: configOf(at.thread, id), checkpoint, metadata, pendingWrites };
+    const config = configOf(at.thread, id, revision);
+    const tuple: CheckpointTuple = { config, checkpoint, metadata, pendingWrites };
     if (parent !== undefined) tuple.parentConfig = configOf(at.thread, parent);
     return tuple;
   }
@@ -242,8 +277,17 @@ function place(thread: Thread, id: string | undefined): string {
   return JSON.stringify([thread.id, thread.ns, id ?? null]);
 }
 
-function configOf(thread: Thread, id: string): RunnableConfig {
-  return { configurable: { thread_id: thread.id, checkpoint_ns: thread.ns, checkpoint_id: id } };
+function configOf(thread: Thread, id: string, revision?: number): RunnableConfig {
+  const entries = { thread_id: thread.id, checkpoint_ns: thread.ns, checkpoint_id: id };
+  const read = revision === undefined ? {} : { [readAtEntry]: `${revision} ${place(thread, id)}` };
+  return { configurable: { ...entries, ...read } };
+}
+
+/** Returns the revision at which the checkpoint of a config was read, if it says so. */
+function readAt({ configurable }: RunnableConfig, thread: Thread): number | undefined {
+  const [, revision, where] = /^(\d+) (.*)$/s.exec(String(configurable?.[readAtEntry])) ?? [];
+  const id = (configurable?.checkpoint_id as string | undefined) || undefined;
+  return where === place(thread, id) ? Number(revision) : undefined;
 }
 
 function conflict(thread: Thread, why: string, cause?: unknown): TurnlogError {

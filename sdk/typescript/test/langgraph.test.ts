@@ -6,7 +6,13 @@ import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { Annotation, Command, END, START, StateGraph, interrupt } from "@langchain/langgraph";
-import { emptyCheckpoint, uuid6, type Checkpoint } from "@langchain/langgraph-checkpoint";
+import {
+  MemorySaver,
+  emptyCheckpoint,
+  uuid6,
+  type BaseCheckpointSaver,
+  type Checkpoint,
+} from "@langchain/langgraph-checkpoint";
 import { TurnlogError, type Client } from "turnlog";
 import { TurnlogSaver } from "turnlog/langgraph";
 import { Cluster } from "./cluster.js";
@@ -43,7 +49,7 @@ const State = Annotation.Root({
 });
 
 /** A graph of two nodes; the second one asks a person first. */
-function agent(saver: TurnlogSaver) {
+function agent(saver: BaseCheckpointSaver) {
   return new StateGraph(State)
     .addNode("think", (s) => ({ said: [`thought ${s.said.length}`] }))
     .addNode("ask", () => ({ said: [String(interrupt("go on?"))] }))
@@ -90,9 +96,12 @@ test("two processes on one thread cannot fork it unnoticed", async () => {
   assert.equal(await b.getTuple(config), undefined);
   const first = await a.put(config, checkpoint("a", 1), meta, { said: 1 });
   await assert.rejects(b.put(config, checkpoint("b", 1), meta, { said: 1 }), isConflict);
-  await b.getTuple(config);
+  assert.ok(await b.getTuple(config));
   const second = await a.put(first, checkpoint("aa", 2), meta, { said: 2 });
   await assert.rejects(b.put(first, checkpoint("ab", 2), meta, { said: 2 }), isConflict);
+  // Nor is what another task of this process reads.
+  await b.getTuple(first);
+  await assert.rejects(b.put(first, checkpoint("af", 2), meta, { said: 2 }), isConflict);
   const stranger = new TurnlogSaver({ client });
   await assert.rejects(stranger.put(first, checkpoint("ac", 2), meta, { said: 2 }), isConflict);
   // A walk through the history is no reading of what a run goes on from.
@@ -100,10 +109,86 @@ test("two processes on one thread cannot fork it unnoticed", async () => {
   await assert.rejects(b.put(first, checkpoint("ad", 2), meta, { said: 2 }), isConflict);
   assert.equal((await stranger.getTuple(config))!.checkpoint.channel_values["said"], "aa");
   // Versions of the channel are numbered alike on both branches, and their values are told apart.
-  await b.getTuple(first);
-  await b.put(first, checkpoint("ae", 2), meta, { said: 2 });
+  const forkedAt = (await b.getTuple(first))!.config;
+  await b.put(forkedAt, checkpoint("ae", 2), meta, { said: 2 });
   assert.equal((await b.getTuple(second))!.checkpoint.channel_values["said"], "aa");
   assert.equal((await b.getTuple(config))!.checkpoint.channel_values["said"], "ae");
+});
+
+/** Copies each checkpoint of a finished run, as a user who goes back to it does. */
+async function* copiesOf(saver: () => BaseCheckpointSaver): AsyncGenerator<unknown> {
+  const config = { configurable: { thread_id: "copied" } };
+  let app = agent(saver());
+  await app.invoke({ said: ["hello"] }, config);
+  await app.invoke(new Command({ resume: "yes" }), config);
+  const history = [];
+  for await (const state of app.getStateHistory(config)) history.push(state);
+  for (const { config: before } of history) {
+    app = agent(saver());
+    const copied = await app.getState(await app.updateState(before, null, "__copy__"));
+    yield [copied.values, copied.next, (await app.getState(config)).values];
+  }
+  await app.updateState(config, null, "__copy__"); // of the newest, in the process that has put it
+  yield [(await app.getState(config)).values];
+}
+
+async function all<T>(found: AsyncGenerator<T>): Promise<T[]> {
+  const out = [];
+  for await (const one of found) out.push(one);
+  return out;
+}
+
+test("a checkpoint is copied on purpose", async () => {
+  const theirs = new MemorySaver();
+  const ours = await all(copiesOf(() => new TurnlogSaver({ client, prefix: "copies:" })));
+  assert.deepEqual(ours, await all(copiesOf(() => theirs)));
+});
+
+test("writes that are larger together than a message", async () => {
+  const saver = new TurnlogSaver({ client });
+  const config: RunnableConfig = { configurable: { thread_id: "large", checkpoint_ns: "" } };
+  const put = await saver.put(config, checkpoint("x", 1), meta, { said: 1 });
+  const writes = ["a", "b", "c"].map((c): [string, string] => [c, c.repeat(5 << 20)]);
+  await saver.putWrites(put, writes, "task");
+  assert.deepEqual(
+    (await saver.getTuple(put))!.pendingWrites,
+    writes.map((w) => ["task", ...w]),
+  );
+  await assert.rejects(saver.putWrites(put, [["large", "x".repeat(9 << 20)]], "task"), /of "large", has 94371/);
+  const many = checkpoint("x".repeat(20 << 20), 2);
+  await assert.rejects(saver.put(put, many, meta, { said: 2 }), /of "said", has 209715/);
+});
+
+test("a run that begins while its thread is deleted has whole checkpoints or a conflict", async () => {
+  for (let request = 1; request <= 4; request++) {
+    const prefix = `begun ${request}:`;
+    const config: RunnableConfig = { configurable: { thread_id: "t", checkpoint_ns: "" } };
+    const begin = async (): Promise<[TurnlogSaver, RunnableConfig]> => {
+      const saver = new TurnlogSaver({ client, prefix });
+      const found = await saver.getTuple(config);
+      const put = await saver.put(found?.config ?? config, checkpoint("new", 7), meta, { said: 7 });
+      await saver.putWrites(put, [["said", "w"]], "task");
+      return [saver, put];
+    };
+    await begin();
+    let begun: [TurnlogSaver, RunnableConfig] | undefined;
+    const deleting = cluster.client() as Client & { retry: (...given: unknown[]) => Promise<unknown> };
+    let left = request;
+    const retry = deleting.retry.bind(deleting);
+    deleting.retry = async (...given) => {
+      if (--left === 0) begun = await begin();
+      return retry(...given);
+    };
+    await new TurnlogSaver({ client: deleting, prefix }).deleteThread("t");
+    const found = await new TurnlogSaver({ client, prefix }).getTuple(config);
+    if (found) {
+      assert.equal(found.checkpoint.channel_values["said"], "new");
+      assert.deepEqual(found.pendingWrites, [["task", "said", "w"]]);
+      await begun![0].put(begun![1], checkpoint("next", 8), meta, { said: 8 });
+    } else if (begun) {
+      await assert.rejects(begun[0].put(begun[1], checkpoint("next", 8), meta, { said: 8 }), isConflict);
+    }
+  }
 });
 
 test("of twenty writers at once one puts the next checkpoint", async () => {

@@ -40,8 +40,37 @@ interface Write {
 }
 
 const pageOfList = 32;
+const messageBytes = 4 << 20;
 const checkpointField = (id: string): string => `checkpoint:${id}`;
 const valueField = (id: string, channel: string): string => `value:${id}:${channel}`;
+
+/** Divides writes that are together larger than a message. */
+function divided<T extends { bytes: Uint8Array }>(writes: readonly T[]): T[][] {
+  const parts: T[][] = [[]];
+  let size = 0;
+  for (const write of writes) {
+    size += write.bytes.length;
+    if (parts.at(-1)!.length > 0 && size > messageBytes) {
+      parts.push([]);
+      size = write.bytes.length;
+    }
+    parts.at(-1)!.push(write);
+  }
+  return parts;
+}
+
+/** Returns the error of a put; of one that was too large, the error says what has the largest value. @internal */
+export function tooLarge(
+  err: unknown,
+  thread: string,
+  values: readonly (readonly [string, Uint8Array])[],
+): unknown {
+  const [largest] = [...values].sort(([, a], [, b]) => b.length - a.length);
+  if (!TurnlogError.is(err, "TOO_LARGE") || !largest) return err;
+  const [channel, { length }] = largest;
+  const message = `nothing was put on thread ${JSON.stringify(thread)}: the largest value, of ${JSON.stringify(channel)}, has ${length} bytes`;
+  return new TurnlogError("TOO_LARGE", message, { cause: err });
+}
 
 /** What a thread's namespace holds, encoded and decoded. @internal */
 export class Checkpoints {
@@ -114,10 +143,31 @@ export class Checkpoints {
 
   /** Adds what a task wrote, whole and once. */
   async addWrites(id: string, writes: readonly PendingWrite[], task: string, path: string): Promise<void> {
-    const dumped = await Promise.all(writes.map(([, value]) => this.serde.dumpsTyped(value)));
-    const described = writes.map(([channel], i) => [WRITES_IDX_MAP[channel] ?? i, channel, dumped[i]![0]]);
-    const bytes = dumped.map((d) => d[1]);
-    await this.thread.writes(id).append({ data: frame({ task, path, writes: described }, bytes) });
+    const dumped = await Promise.all(
+      writes.map(async ([channel, value], i) => {
+        const [type, bytes] = await this.serde.dumpsTyped(value);
+        return { described: [WRITES_IDX_MAP[channel] ?? i, channel, type] as const, bytes };
+      }),
+    );
+    const messages = divided(dumped).map((part) => {
+      const header = { task, path, writes: part.map((w) => w.described) };
+      return {
+        data: frame(
+          header,
+          part.map((w) => w.bytes),
+        ),
+      };
+    });
+    await this.thread
+      .writes(id)
+      .append(messages)
+      .catch((err) => {
+        throw tooLarge(
+          err,
+          this.thread.id,
+          dumped.map((w) => [w.described[1], w.bytes]),
+        );
+      });
   }
 
   /**

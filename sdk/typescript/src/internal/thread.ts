@@ -9,6 +9,9 @@ import { unframe } from "./frame.js";
 /** So many values of 8 MiB fit in one reply. */
 const valuesPerRead = 7;
 
+/** So many steps has a transaction. */
+const deletes = 500;
+
 /** The newest checkpoint of a thread, and the revision by which a put is fenced; 0: there is none. @internal */
 export interface Head {
   id: string | undefined;
@@ -89,9 +92,33 @@ export class Thread {
     }
   }
 
-  /** Removes a thread: the order of its checkpoints first, so that no reader finds half of one. */
+  /** Removes a thread. A run that begins meanwhile is removed whole, or it stays. */
   static async delete(client: Client, prefix: string, id: string): Promise<void> {
-    for (const family of families(prefix, id)) await client.erase(family);
+    const begin = families(prefix, id)[2];
+    const written: string[] = [];
+    for await (const { key } of client.sessions(begin)) written.push(key);
+    const left = new Set(written.map((key) => decodeURIComponent(key.slice(begin.length).split(":")[0]!)));
+    for await (const thread of Thread.all(client, prefix, id)) {
+      await client.transaction().delete(thread.log.key).delete(thread.#data).commit();
+      left.delete(thread.ns);
+    }
+    for (const ns of left) {
+      // what a copy that failed has left
+      const thread = new Thread(client, prefix, id, ns);
+      await client
+        .transaction()
+        .ifAbsent(thread.log.key)
+        .delete(thread.#data)
+        .commit()
+        .catch((err) => {
+          if (!TurnlogError.is(err, "CONFLICT")) throw err;
+        });
+    }
+    for (let i = 0; i < written.length; i += deletes) {
+      const gone = client.transaction();
+      for (const key of written.slice(i, i + deletes)) gone.delete(key);
+      await gone.commit();
+    }
   }
 }
 
