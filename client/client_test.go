@@ -51,6 +51,9 @@ func TestOutcomes(t *testing.T) {
 		{"pop, outcome unknown to the server", popOp, []step{fails("UNKNOWN_OUTCOME later"), popped}, turn.Unknown, 1},
 		{"pop, no leader", popOp, []step{fails("UNAVAILABLE no leader"), popped}, none, 2},
 		{"pop, overloaded", popOp, []step{fails("OVERLOADED wait"), fails("LOADING wait"), popped}, none, 3},
+		{"pop, answered as something else", popOp, []step{number}, turn.Unknown, 1},
+		{"append, answered as something else", appendOp, []step{number}, turn.Unknown, 1},
+		{"read, answered as something else", readOp, []step{number}, turn.Unknown, 1},
 		{"replace without messages, reply lost", cutOp, []step{cut, appended}, turn.Unknown, 1},
 		{"read, reply lost", readOp, []step{cut, popped}, none, 2},
 		{"read, never answered", readOp, []step{cut}, turn.Unavailable, 0},
@@ -83,6 +86,8 @@ func TestOutcomes(t *testing.T) {
 		})
 	}
 }
+
+func number(w *resp.Writer) bool { w.Int(5); return true }
 
 func TestConflictCarriesRevision(t *testing.T) {
 	f := newFake(t, steps(fails("CONFLICT revision=17 the session has changed")))

@@ -63,6 +63,18 @@ func decodeResult(v resp.Value) (turn.Result, error) {
 	return r, err
 }
 
+// decodeAppended reads the answer to an append, which without seqs and a revision is none.
+func decodeAppended(v resp.Value) (turn.Result, error) {
+	r, err := decodeResult(v)
+	if err == nil && (r.First == 0 || r.Revision == 0) {
+		err = malformed("the seqs or the revision of an append are missing")
+	}
+	if err != nil {
+		return turn.Result{}, err
+	}
+	return r, nil
+}
+
 func decodeRemoved(v resp.Value) (uint64, error) {
 	r, err := decodeResult(v)
 	return r.Removed, err
@@ -91,6 +103,9 @@ func decodeHistory(v resp.Value) (History, error) {
 
 // decodeMessages reads an array of [seq, time, id, payload].
 func decodeMessages(v resp.Value) ([]turn.Message, error) {
+	if v.Kind != resp.Array {
+		return nil, malformed("messages are no array")
+	}
 	out := make([]turn.Message, 0, len(v.Elems))
 	for _, e := range v.Elems {
 		if len(e.Elems) != 4 {

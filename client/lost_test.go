@@ -103,7 +103,7 @@ func TestLostPops(t *testing.T) {
 // TestTailResumes: a tail over a connection that breaks all the time misses
 // nothing and repeats nothing, also when the session is made again under it.
 func TestTailResumes(t *testing.T) {
-	const n = 400
+	const n, together = 400, 5 // so many messages are appended before the tail has seen those before
 	server := realServer(t)
 	direct := newTestClient(t, Config{Addrs: []string{server}})
 	proxy := newCutter(t, server, 10)
@@ -111,19 +111,22 @@ func TestTailResumes(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 
-	seen := make(chan struct{}, 1) // the tail has seen the first session whole
+	seen := make(chan struct{}, 2*n/together) // the tail has seen so many messages more
 	go func() {
 		s := direct.Session("s")
-		for i := range n {
-			s.Append(ctx, msg(fmt.Sprint("first ", i)))
-		}
-		select {
-		case <-seen:
-		case <-ctx.Done():
-		}
-		s.Delete(ctx)
-		for i := range n {
-			s.Append(ctx, msg(fmt.Sprint("second ", i)))
+		for _, text := range []string{"first ", "second "} {
+			for i := range n {
+				s.Append(ctx, msg(fmt.Sprint(text, i)))
+				if (i+1)%together == 0 {
+					select {
+					case <-seen:
+					case <-ctx.Done():
+					}
+				}
+			}
+			if text == "first " {
+				s.Delete(ctx)
+			}
 		}
 	}()
 	i := 0
@@ -138,7 +141,7 @@ func TestTailResumes(t *testing.T) {
 		if string(m.Data) != want || m.Seq != seq {
 			t.Fatalf("message %d is %q, seq %d; want %q, seq %d", i, m.Data, m.Seq, want, seq)
 		}
-		if i++; i == n {
+		if i++; i%together == 0 {
 			seen <- struct{}{}
 		}
 		if i == 2*n {

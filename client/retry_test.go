@@ -113,6 +113,9 @@ func TestMalformedAnswers(t *testing.T) {
 	for what, err := range map[string]error{
 		"result":               second(decodeResult(text)),
 		"message of a result":  second(decodeResult(short)),
+		"messages":             second(decodeMessages(text)),
+		"append without seqs":  second(decodeAppended(list())),
+		"append, a number":     second(decodeAppended(resp.Value{Kind: resp.Integer, Int: 1})),
 		"history":              second(decodeHistory(text)),
 		"history without any":  second(decodeHistory(list())),
 		"message of a history": second(decodeHistory(short)),

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -83,7 +84,7 @@ func (s Session) Append(ctx context.Context, messages ...turn.NewMessage) (turn.
 	messages = s.c.withIDs(messages)
 	op := &turn.Append{Key: s.turnKey(), Messages: messages, TTL: millis(s.ttl), MustExist: s.exist, Set: s.set,
 		Unset: s.unset}
-	return s.write(ctx, r.messages(messages), op)
+	return s.writeDecoded(ctx, r.messages(messages), op, decodeAppended)
 }
 
 // Replace removes every message with seq ≥ from and appends messages, atomically. The session must
@@ -104,6 +105,9 @@ func (s Session) Replace(ctx context.Context, from uint64, messages ...turn.NewM
 func (s Session) Pop(ctx context.Context, n int, from turn.Side) ([]turn.Message, error) {
 	op := &turn.Pop{Key: s.turnKey(), From: from, Count: uint64(max(n, 0))}
 	res, err := s.write(ctx, s.request(vPop).popping(op).expect(s.expect), op)
+	if err == nil && res.Messages == nil {
+		err = malformed("the messages are missing")
+	}
 	return res.Messages, err
 }
 
@@ -207,6 +211,12 @@ func (s Session) turnKey() turn.Key { return turn.Key{Namespace: s.c.cfg.Namespa
 
 // write refuses what no server can accept, sends r, and reads the answer.
 func (s Session) write(ctx context.Context, r *request, op turn.Op) (turn.Result, error) {
+	return s.writeDecoded(ctx, r, op, decodeResult)
+}
+
+func (s Session) writeDecoded(
+	ctx context.Context, r *request, op turn.Op, decode func(resp.Value) (turn.Result, error),
+) (turn.Result, error) {
 	if err := op.Validate(s.c.limits); err != nil {
 		return turn.Result{}, err
 	}
@@ -214,7 +224,7 @@ func (s Session) write(ctx context.Context, r *request, op turn.Op) (turn.Result
 	if err != nil {
 		return turn.Result{}, err
 	}
-	return decodeResult(v)
+	return decode(v)
 }
 
 // millis rounds away from zero, so that a ttl never ends early.

@@ -16,6 +16,7 @@ type (
 )
 
 // WithTurn returns a context in which the messages of one call have ids made from id.
+// An empty id is none.
 func WithTurn(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, turnID{}, id)
 }
@@ -36,7 +37,7 @@ func Identify(ctx context.Context, messages []turn.NewMessage) error {
 		}
 		return nil
 	}
-	if id, ok := ctx.Value(turnID{}).(string); ok {
+	if id, _ := ctx.Value(turnID{}).(string); id != "" {
 		for i := range messages {
 			messages[i].ID = id + "/" + strconv.Itoa(i)
 		}

@@ -7,6 +7,14 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
+// An empty id is none: with ids made from it, all turns of a session would be the same one.
+func TestEmptyTurnID(t *testing.T) {
+	messages := make([]turn.NewMessage, 2)
+	if err := Identify(WithTurn(t.Context(), ""), messages); err != nil || messages[0].ID+messages[1].ID != "" {
+		t.Errorf("%+v, %v", messages, err)
+	}
+}
+
 func TestIdentify(t *testing.T) {
 	plain := t.Context()
 	for name, c := range map[string]struct {
