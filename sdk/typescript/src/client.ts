@@ -3,13 +3,14 @@ import { Call, CallEnded, type CallOptions } from "./call.js";
 import { settings, type Config, type Settings } from "./config.js";
 import { Lost, type Connection, type Reply } from "./connection.js";
 import { Fields, sessionInfo, text, type SessionInfo } from "./decode.js";
-import { TurnlogError, asTurnlogError, invalid } from "./errors.js";
+import { TurnlogError, asTurnlogError, invalid, withoutKind } from "./errors.js";
 import { Hash } from "./hash.js";
 import type { Node } from "./node.js";
 import { Request, encode, type Key } from "./request.js";
 import { Router } from "./router.js";
 import { Session } from "./session.js";
 import { Transaction } from "./transaction.js";
+import { Tried } from "./tried.js";
 import { verbs } from "./verb.js";
 
 const backoffFirst = 10;
@@ -216,6 +217,7 @@ export class Client {
     request.traceparent = this.#traceparent();
     const start = performance.now();
     let uncertain = false; // an attempt before may have been carried out
+    const tried = new Tried();
     for (let pause = backoffFirst; ; pause = Math.min(2 * pause, backoffMost)) {
       const node = this.router.pick();
       let error: TurnlogError;
@@ -231,9 +233,10 @@ export class Client {
       else if (kind !== "OVERLOADED") throw settle(uncertain, error);
       uncertain ||= kind === "UNKNOWN_OUTCOME";
       if (kind === "UNKNOWN_OUTCOME" && request.again === "never") throw error;
+      tried.note(node.addr.text, error);
       const late = performance.now() - start + pause > this.settings.retryFor;
       if (call.over || late || !(await call.sleep(pause * (0.5 + Math.random()), this.closed))) {
-        const last = settle(uncertain, error);
+        const last = settle(uncertain, this.closed.aborted ? error : tried.all(error));
         throw call.over ? new TurnlogError(last.kind, withoutKind(last), { cause: call.reason }) : last;
       }
     }
@@ -316,8 +319,4 @@ function reason(err: unknown): string {
 /** @internal */
 export function gaveUp(call: Call, message: string): TurnlogError {
   return new TurnlogError("UNAVAILABLE", message, { cause: call.reason });
-}
-
-function withoutKind(error: TurnlogError): string {
-  return error.message.slice(error.kind.length + 2);
 }

@@ -149,3 +149,8 @@ export function asTurnlogError(error: unknown): TurnlogError {
   if (TurnlogError.is(error)) return error;
   return new TurnlogError("INTERNAL", error instanceof Error ? error.message : String(error), { cause: error });
 }
+
+/** @internal */
+export function withoutKind(error: TurnlogError): string {
+  return error.message.slice(error.kind.length + 2);
+}

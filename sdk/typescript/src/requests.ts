@@ -30,7 +30,9 @@ export function append(key: Arg, turn: Turn, o: Omit<AppendOptions, keyof CallOp
   const r = new Request(verbs.append, key).option("EXPECT", o.expect);
   if (o.ttl !== undefined) r.option("PX", milliseconds(o.ttl));
   if (o.mustExist) r.add("EXISTING");
-  return changes(r, o.metadata ?? {}, o.unset ?? []).messages(encodeMessages(list(turn), newId));
+  const messages = encodeMessages(list(turn), newId);
+  if (messages.length === 0) throw invalid("append needs at least one message");
+  return changes(r, o.metadata ?? {}, o.unset ?? []).messages(messages);
 }
 
 /** @internal */

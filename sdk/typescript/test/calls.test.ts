@@ -133,6 +133,25 @@ test("why a node cannot be reached is in the error's text", async () => {
   }
 });
 
+test("the error of a call that no node could serve names all of them, and first what one answered", async (t) => {
+  const { proxy } = await proxied(t);
+  proxy.reply = (data) => (proxy.seen.has("TURN.READ") ? "-UNAVAILABLE no leader is known\r\n" : data);
+  for (const addrs of [
+    ["127.0.0.1:1", proxy.addr, "127.0.0.1:2"],
+    [proxy.addr, "127.0.0.1:1", "127.0.0.1:2"],
+    ["127.0.0.1:1", "127.0.0.1:2"],
+  ]) {
+    const read = cluster.client({ addrs, retryFor: 1_000 }).session("s").last(1);
+    await assert.rejects(read, (err) => {
+      assert.ok(TurnlogError.is(err, "UNAVAILABLE"), String(err));
+      for (const addr of addrs) assert.ok(err.message.includes(addr), `${addr} is not named: ${err.message}`);
+      const answers = addrs.includes(proxy.addr);
+      assert.equal(err.message.startsWith("UNAVAILABLE: no leader is known ("), answers, err.message);
+      return true;
+    });
+  }
+});
+
 test("a reply that came while the process was busy is no stalled connection", async (t) => {
   const { client } = await proxied(t);
   const quick = cluster.client({ stallTimeout: 200 });

@@ -99,6 +99,7 @@ test(
       () => client.session(any(7)),
       () => client.session(any(undefined)),
       () => client.session(any([65])),
+      () => chat.append([]),
       () => chat.append(any(undefined)),
       () => chat.append(any("text")),
       () => chat.append({ id: any(7), data: "x" }),
