@@ -8,6 +8,7 @@ from typing import Any
 from langgraph.store.base import (
     BaseStore,
     GetOp,
+    InvalidNamespaceError,
     Item,
     ListNamespacesOp,
     Op,
@@ -52,7 +53,7 @@ class TurnlogStore(BaseStore):
         results: list[Result] = []
         changes: dict[Labels, dict[str, Mapping[str, Any] | None]] = {}
         for op in ops:
-            validate_op_namespace(op)
+            validate(op)
         for op in ops:
             if isinstance(op, PutOp):
                 changes.setdefault(tuple(op.namespace), {})[op.key] = op.value
@@ -73,3 +74,13 @@ class TurnlogStore(BaseStore):
         if isinstance(op, ListNamespacesOp):
             return listed((yield from self._items.namespaces(common_labels(op))), op)
         raise InvalidError(f"unknown operation {type(op).__name__}; nothing was changed")
+
+
+def validate(op: Op) -> None:
+    """Raise what ``put`` raises; a ``batch`` gets operations as they were made."""
+    validate_op_namespace(op)
+    if isinstance(op, PutOp):
+        if not op.namespace:
+            raise InvalidNamespaceError("the namespace of an item has no label")
+        if op.ttl is not None:
+            raise NotImplementedError("items do not expire: TurnlogStore has no ttl")
