@@ -156,7 +156,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	d := startServer(t)
 	d.fails(404, "NOT_FOUND", "GET", "/v2/sessions", "")
 	d.fails(405, "INVALID", "PUT", "/v1/sessions/a", "")
-	if a := d.do("BREW", "/v1/sessions/a", ""); a.status != 405 || a.header.Get("Allow") != "DELETE, GET, PATCH" {
+	if a := d.do("BREW", "/v1/sessions/a", ""); a.status != 405 || a.header.Get("Allow") != "DELETE, GET, HEAD, PATCH" {
 		t.Errorf("got %d, Allow %q", a.status, a.header.Get("Allow"))
 	}
 	if a := d.do("HEAD", "/livez", ""); a.status != 200 || a.body != "" {

@@ -65,7 +65,9 @@ func (rt *router) find(method string, u *url.URL) (target, error) {
 			t.route, t.path = r, values
 			return t, nil
 		}
-		allow = append(allow, r.method)
+		if allow = append(allow, r.method); r.method == http.MethodGet {
+			allow = append(allow, http.MethodHead)
+		}
 	}
 	if len(allow) == 0 {
 		return t, unknownPath(path)
