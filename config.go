@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -15,7 +16,8 @@ import (
 )
 
 // Config configures an embedded node. Only Dir is required; the zero value of any other field means its
-// default. A setting that `turnlog serve` has, too, follows the same rules.
+// default. A setting that `turnlog serve` has, too, follows the same rules. Relative names of files are those of the
+// moment at which the node is opened: the program may change its working directory.
 type Config struct {
 	// Dir is the directory of this node's log and state. It is created if missing.
 	Dir string
@@ -94,6 +96,9 @@ func openNode(c Config) (*node.Node, error) {
 	if err := s.Validate(); err != nil {
 		return nil, configError{err}
 	}
+	if err := makeAbsolute(&s); err != nil {
+		return nil, err
+	}
 	limit, err := descriptors.Present()
 	if err != nil {
 		return nil, err
@@ -104,6 +109,18 @@ func openNode(c Config) (*node.Node, error) {
 		return nil, configError{err}
 	}
 	return n, nil
+}
+
+// makeAbsolute makes the names of files independent of the working directory, which the program may change while the
+// node runs: the node makes further files, and reads certificates again.
+func makeAbsolute(s *config.Config) (err error) {
+	for _, name := range []*string{&s.DataDir, &s.UsersFile, &s.ClusterSecret.File, &s.NodeTLS.Cert, &s.NodeTLS.Key,
+		&s.NodeTLS.CA, &s.ClientTLS.Cert, &s.ClientTLS.Key, &s.ClientTLS.CA} {
+		if *name != "" && err == nil {
+			*name, err = filepath.Abs(*name)
+		}
+	}
+	return err
 }
 
 // settings returns c as the settings of a node.

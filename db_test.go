@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -72,6 +73,28 @@ func TestOpenAgain(t *testing.T) {
 		if _, err := db.Session("alice").Info(t.Context()); !turn.Is(err, turn.Unavailable) {
 			t.Errorf("after Close: %v", err)
 		}
+	}
+}
+
+// A relative directory is that of the moment of Open: the node once stopped when its log needed the next file, if the
+// program had changed its working directory.
+func TestWorkingDirectoryChanges(t *testing.T) {
+	t.Chdir(t.TempDir())
+	db := open(t, "memory")
+	memory, err := filepath.Abs("memory")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	text := strings.Repeat("x", 1<<20)
+	for range 12 { // three files of the log
+		add(t, db, "alice", text)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := texts(t, open(t, memory), "alice"); len(got) != 12 {
+		t.Errorf("%d messages", len(got))
 	}
 }
 
@@ -157,7 +180,7 @@ func TestOpenFails(t *testing.T) {
 			"Peers.InitialCluster says that n1 is at 127.0.0.1:1"},
 		"a file called like a setting": {turnlog.Config{Dir: t.TempDir(), Servers: turnlog.Servers{
 			RESPAddr: "127.0.0.1:0", TLSCert: "dir/tls-cert", TLSKey: "dir/tls-key"}},
-			"open dir/tls-cert: no such file"},
+			"/dir/tls-cert: no such file"},
 		"a zone with a space": {turnlog.Config{Dir: t.TempDir(), Peers: turnlog.Peers{Zone: "zone 1"}},
 			`: Peers.Zone "zone 1": must have up to 64 bytes, and no spaces`},
 		"a negative preference": {turnlog.Config{Dir: t.TempDir(), Peers: turnlog.Peers{LeaderPreference: -1}},

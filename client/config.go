@@ -65,7 +65,8 @@ type Config struct {
 	// span that it names. It is called once in a call, and not for a Tail.
 	Traceparent func(ctx context.Context) string
 	// NewID generates ids of messages and transactions; default: 128 random bits in hexadecimal, which also
-	// take the place of an empty id. Two calls must never return the same id.
+	// take the place of an empty id. Two calls must never return the same id. Several goroutines may call it,
+	// Dial and Traceparent at the same time.
 	NewID func() string
 }
 

@@ -87,7 +87,7 @@ func pages(page func(cursor string) ([]turn.Session, string, error)) iter.Seq2[t
 
 // Erase deletes every session of the namespace whose key begins with prefix, and returns how many it
 // deleted. It is not atomic: a session that is created in the meantime may stay. The prefix must not be
-// empty: see EraseAll.
+// empty: see EraseAll. Only ctx and Close bound how long it takes.
 func (c *Client) Erase(ctx context.Context, prefix string) (uint64, error) {
 	if prefix == "" {
 		return 0, turn.Errorf(turn.Invalid,

@@ -27,6 +27,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -61,6 +62,10 @@ func Start(t testing.TB) *Server {
 // New runs a server with its data in dir, ready for requests, until Close. Use it where there is no
 // testing.TB, such as in TestMain, or to open the same data again.
 func New(dir string) (*Server, error) {
+	dir, err := filepath.Abs(dir) // the tests may change the working directory
+	if err != nil {
+		return nil, fmt.Errorf("turnlogtest: %w", err)
+	}
 	cfg := settings(dir)
 	cfg.Listen.RESP, cfg.Listen.HTTP = "127.0.0.1:0", "127.0.0.1:0"
 	n, err := openNode(cfg, slog.New(slog.DiscardHandler))

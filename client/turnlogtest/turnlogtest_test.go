@@ -65,6 +65,29 @@ func TestSameData(t *testing.T) {
 	}
 }
 
+// TestWorkingDirectoryChanges: a relative directory is that of the moment at which the server began.
+func TestWorkingDirectoryChanges(t *testing.T) {
+	t.Chdir(t.TempDir())
+	s, err := turnlogtest.New("data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	c, err := client.New(client.Config{Addrs: []string{s.Addr()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for range 6 { // more than two files of the log
+		if _, err := c.Session("alice").Append(t.Context(), turn.NewMessage{Data: make([]byte, 8<<20)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestCannotStart: why it cannot is said.
 func TestCannotStart(t *testing.T) {
 	file := t.TempDir() + "/file"
