@@ -16,6 +16,8 @@ sdk = pytest.importorskip("opentelemetry.sdk.trace")
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor  # noqa: E402
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter  # noqa: E402
 
+from turnlog.opentelemetry import traceparent  # noqa: E402
+
 
 def test_spans(cluster, key):
     exporter, provider = InMemorySpanExporter(), sdk.TracerProvider()
@@ -100,6 +102,35 @@ def test_a_trace_goes_on_at_the_node(traced_node, kind):
     while not (is_parent(appended, seen) and is_parent(read, seen) and b"turnlog.apply" in seen):
         seen += bodies.get(timeout=30)
     assert seen.count(b"TURN.APPEND") == 2, "more than the name and operation of one span"
+
+
+@pytest.mark.parametrize("kind", ["threads", "asyncio"])
+def test_the_callers_own_span_goes_on_at_the_node(traced_node, kind):
+    """Without a tracer: the node's spans are children of the span in which the call was made."""
+    node, bodies = traced_node
+    client = turnlog.Client(node.addresses, traceparent=traceparent)
+    client.session("other").append("not traced")
+    with sdk.TracerProvider().get_tracer("test").start_as_current_span("mine") as mine:
+        if kind == "threads":
+            client.session("s").append("x")
+        else:
+            asyncio.run(client.aio.session("s").append("x"))
+    seen = b""
+    while not (is_parent(mine, seen) and b"turnlog.apply" in seen):
+        seen += bodies.get(timeout=30)
+    assert seen.count(b"TURN.APPEND") == 2, "more than the name and operation of one span"
+
+
+def fails():
+    raise RuntimeError("mine")
+
+
+@pytest.mark.parametrize("function", [fails, lambda: 7, lambda: "\ud800", lambda: "", lambda: "nonsense", lambda: None])
+def test_a_function_for_traces_that_fails_stores_the_turn_all_the_same(cluster, key, function):
+    client = turnlog.Client(cluster.addresses, traceparent=function)
+    client.session(key).append("a")
+    asyncio.run(client.aio.session(key).append("b"))
+    assert [m.data for m in client.session(key).last(9).messages] == [b"a", b"b"]
 
 
 @pytest.mark.parametrize("kind", ["threads", "asyncio"])

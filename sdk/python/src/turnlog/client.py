@@ -109,18 +109,21 @@ class Client(ClientBase):
     def run(self, operation: Operation[T], timeout: float | None) -> T:
         """Carry out an operation: send it until it is answered for good."""
         if self.config.tracer is None:
-            return decoded(operation, self._run(operation, timeout, None))
+            return decoded(operation, self._run(operation, timeout, None, tracing.parent(self.config)))
         with tracing.span(self.config, operation) as span:
-            return decoded(operation, self._run(operation, timeout, span))
+            trace = span.traceparent or tracing.parent(self.config)
+            return decoded(operation, self._run(operation, timeout, span, trace))
 
-    def _run(self, operation: Operation[Any], timeout: float | None, span: tracing.Span | None) -> Any:
+    def _run(
+        self, operation: Operation[Any], timeout: float | None, span: tracing.Span | None, traceparent: str | None
+    ) -> Any:
         start = time.monotonic()
         deadline = deadline_of(start, timeout)
         attempts: Attempts | None = None
         while True:
             node = self._router.pick()
             try:
-                reply = self._attempt(node, operation, deadline, span.traceparent if span else None)
+                reply = self._attempt(node, operation, deadline, traceparent)
             except TurnlogError as e:
                 if failure.of_node(e):
                     self._router.failed(node)

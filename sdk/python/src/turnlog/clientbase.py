@@ -35,6 +35,7 @@ class ClientBase:
         dial_timeout: float = 2,
         max_connections: int = 64,
         tracer: Tracer | None = None,
+        traceparent: Callable[[], str | None] | None = None,
         new_id: Callable[[], str] = requests.random_id,
     ) -> None:
         """Make a client; it connects when it is first used.
@@ -59,6 +60,9 @@ class ClientBase:
             max_connections: Connections to one node; calls beyond it wait. Tails have their own.
             tracer: Makes an OpenTelemetry span for each call. It tells no key and no payload. The node is told
                 the span's trace, so that its own spans become part of it.
+            traceparent: Returns which trace a call is part of, as a ``traceparent`` of the W3C's Trace
+                Context, or None; ``turnlog.opentelemetry.traceparent`` is that of the current span.
+                It is asked in the caller's task or thread, once a call. A ``tracer``'s span goes first.
             new_id: Makes message ids; two calls must never return the same. Default: random.
         """
         config = parse(addresses)
@@ -74,6 +78,7 @@ class ClientBase:
             dial_timeout=dial_timeout,
             max_connections=max_connections,
             tracer=tracer,
+            traceparent=traceparent,
             new_id=new_id,
         )
         self._start()

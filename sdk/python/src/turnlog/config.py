@@ -40,6 +40,7 @@ class Config:
     dial_timeout: float = 2
     max_connections: int = 64
     tracer: Tracer | None = None
+    traceparent: Callable[[], str | None] | None = None
     new_id: Callable[[], str] = random_id
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""OpenTelemetry spans. Nothing here runs unless a client has a tracer."""
+"""What makes calls part of a trace, and OpenTelemetry spans: those need a tracer."""
 
 from __future__ import annotations
 
@@ -14,6 +14,25 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span as OTelSpan
 
 
+def traceparent_of(span: OTelSpan) -> str | None:
+    """Name a span by the W3C's Trace Context, so that the node's spans are its children; None: there is no trace."""
+    context = span.get_span_context()
+    if not context.is_valid:
+        return None
+    return f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags & 1:02x}"
+
+
+def parent(config: Config) -> str | None:
+    """Return what the configuration's function says. That it fails is no reason not to store a turn."""
+    if config.traceparent is None:
+        return None
+    try:
+        found: Any = config.traceparent()
+    except Exception:
+        return None
+    return found if isinstance(found, str) and found and found.isascii() else None
+
+
 class Span:
     """The span of one call."""
 
@@ -21,11 +40,7 @@ class Span:
 
     def __init__(self, span: OTelSpan) -> None:
         self._span = span
-        context = span.get_span_context()
-        # By the W3C's Trace Context, so that the node's spans are children of this one; None: there is no trace.
-        self.traceparent: str | None = None
-        if context.is_valid:
-            self.traceparent = f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags & 1:02x}"
+        self.traceparent = traceparent_of(span)
 
     def answered(self, address: str, attempts: int) -> None:
         """Note which node answered, at which attempt."""

@@ -119,11 +119,14 @@ class AsyncClient(ClientBase):
     async def run(self, operation: Operation[T], timeout: float | None) -> T:
         """Carry out an operation: send it until it is answered for good."""
         if self.config.tracer is None:
-            return decoded(operation, await self._run(operation, timeout, None))
+            return decoded(operation, await self._run(operation, timeout, None, tracing.parent(self.config)))
         with tracing.span(self.config, operation) as span:
-            return decoded(operation, await self._run(operation, timeout, span))
+            trace = span.traceparent or tracing.parent(self.config)
+            return decoded(operation, await self._run(operation, timeout, span, trace))
 
-    async def _run(self, operation: Operation[Any], timeout: float | None, span: tracing.Span | None) -> Any:
+    async def _run(
+        self, operation: Operation[Any], timeout: float | None, span: tracing.Span | None, traceparent: str | None
+    ) -> Any:
         loop = asyncio.get_running_loop()
         router = self.router(loop)
         start = loop.time()
@@ -132,7 +135,7 @@ class AsyncClient(ClientBase):
         while True:
             node = router.pick()
             try:
-                reply = await self._attempt(loop, node, operation, deadline, span.traceparent if span else None)
+                reply = await self._attempt(loop, node, operation, deadline, traceparent)
             except TurnlogError as e:
                 if failure.of_node(e):
                     router.failed(node)
