@@ -92,10 +92,11 @@
 //
 // Messages get their ids before they are sent for the first time. An append is therefore retried under
 // the same ids, over other connections and nodes, until it is answered, the context ends, or
-// Config.RetryFor has passed; it is stored at most once. Ids are checked before Expect: the retry of an
-// append that has taken place succeeds with Result.Duplicate set, although the revision is no longer
-// the expected one. Transactions, which include Hash.Set and Hash.Remove, have an id of their own, and
-// are retried in the same way.
+// Config.RetryFor has passed. It is stored at most once, unless others append turn.IDWindow messages to
+// the same session between two attempts. Ids are checked before Expect: the retry of an append that has
+// taken place succeeds with Result.Duplicate set, although the revision is no longer the expected one.
+// Transactions, which include Hash.Set and Hash.Remove, have an id of their own, and are retried in the
+// same way, however much is written in the meantime.
 //
 // Reads are retried as well. All other writes carry no ids: Pop, TrimKeep, TrimBefore, Edit, Remove,
 // Clear, Delete, Expire, ExpireAt, Persist, Retain, Fork, Rename, SetMetadata, Erase, EraseAll, and

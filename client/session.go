@@ -42,7 +42,7 @@ func (s Session) Expect(revision uint64) Session {
 }
 
 // TTL makes appends of the returned handle set the session's deadline to d from now, in cluster time.
-// Fractions of a millisecond are rounded up; 0 leaves the deadline as it is.
+// Fractions of a millisecond are rounded up; 0 is as without TTL.
 func (s Session) TTL(d time.Duration) Session {
 	s.ttl = d
 	return s
