@@ -285,6 +285,23 @@ def test_a_closed_client(cluster, key):
         client.session(key).append("x")
 
 
+def test_a_client_that_is_closed_in_one_event_loop_is_closed_in_all(cluster, key):
+    client = turnlog.AsyncClient(cluster.addresses)
+
+    async def close():
+        await client.session(key).append("of another loop")
+        await client.aclose()
+
+    async def use():
+        await client.session(key).append("x")
+        await asyncio.to_thread(asyncio.run, close())
+        with pytest.raises(turnlog.InvalidError, match="closed"):
+            await client.session(key).append("y")
+        await client.aclose()
+
+    asyncio.run(use())
+
+
 def test_threads_get_one_client_for_asyncio(cluster, monkeypatch):
     """Two clients would each have connections that nothing closes."""
     made, meeting = turnlog.AsyncClient.from_config, threading.Barrier(2)

@@ -179,10 +179,10 @@ class AsyncClient(ClientBase):
 
     def router(self, loop: asyncio.AbstractEventLoop) -> AsyncRouter:
         """Return the nodes as the loop is connected to them."""
+        if self._closed:
+            raise closed_error()
         router = self._routers.get(loop)
         if router is None:
-            if self._closed:
-                raise closed_error()
             router = Router([AsyncNode(a, self.config, loop) for a in self.config.addresses], loop.time)
             self._routers[loop] = router
         return router
