@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import threading
 import time
+import uuid
 
 import pytest
 
@@ -102,6 +103,56 @@ def test_no_node_at_all(make, key):
         call(make("127.0.0.1:1", retry_for=0.1), key, "append", "x")
     assert e.value.outcome == "not_applied"
     assert "127.0.0.1:1" in str(e.value)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [turnlog.NewMessage({"role": "user"}), turnlog.NewMessage(None), turnlog.NewMessage(b"x", uuid.uuid4())],
+)
+def test_what_cannot_be_sent_is_rejected_at_once(cluster, make, key, message):
+    """It was tried again for retry_for, and then an append that may have been carried out."""
+    client = make(cluster.addresses, timeout=30)
+    start = time.monotonic()
+    with pytest.raises(turnlog.InvalidError, match="nothing was sent") as e:
+        call(client, key, "append", message)
+    assert e.value.outcome == "not_applied" and time.monotonic() - start < 10
+    assert call(client, key, "append", "next").first_seq == 1
+
+
+@pytest.mark.parametrize("message", [turnlog.NewMessage(b"x", "\ud800"), turnlog.NewMessage("\ud800")])
+def test_text_that_is_not_unicode_is_rejected(cluster, make, key, message):
+    client = make(cluster.addresses)
+    with pytest.raises(turnlog.InvalidError, match="nothing was sent"):
+        call(client, key, "append", message)
+    assert call(client, key, "last", 9).count == 0
+
+
+@pytest.mark.parametrize("again", [0, 1100])
+def test_all_never_goes_on_with_the_messages_of_another_session(cluster, make, key, again):
+    """It took the deletion of a session for its end, or read on in one that took its place."""
+    threads = turnlog.Client(cluster.addresses)
+    threads.session(key).append(*["first"] * 522)
+    seen = []
+
+    def replaced(message):
+        seen.append(message.text())
+        if len(seen) == 512:
+            threads.session(key).delete()
+            for _ in range(again // 550):
+                threads.session(key).append(*["second"] * 550)
+
+    async def asyncio_all(session):
+        async for message in session.all():
+            replaced(message)
+
+    with pytest.raises(turnlog.ConflictError) as e:
+        if make is turnlog.Client:
+            for message in threads.session(key).all():
+                replaced(message)
+        else:
+            asyncio.run(asyncio_all(make(cluster.addresses).session(key)))
+    assert seen == ["first"] * 512
+    assert (e.value.revision > 0) == (again > 0)
 
 
 def test_connections_that_were_closed_while_idle(proxy, make, key):

@@ -113,6 +113,28 @@ def test_reads(client, key):
         s.read(last=1, after=1)
 
 
+@pytest.mark.parametrize("value", [math.nan, math.inf, {"deep": [-math.inf]}])
+def test_a_mapping_that_is_not_json_is_rejected(client, key, value):
+    """Python writes NaN and Infinity, which no other client can read as JSON."""
+    with pytest.raises(turnlog.InvalidError, match="not JSON"):
+        client.session(key).append({"score": value})
+    assert client.session(key).last(9).count == 0
+
+
+def test_unset_takes_names_not_one_text(client, key):
+    """The letters of a text would be taken for names, and the name itself kept."""
+    session = client.session(key)
+    session.append("x", metadata={"draft": "1", "d": "2"})
+    for call in (
+        lambda: session.append("y", unset="draft"),
+        lambda: session.set_metadata({"a": "1"}, unset="draft"),
+        lambda: client.transaction().set_metadata(key, {}, unset="draft"),
+    ):
+        with pytest.raises(turnlog.InvalidError, match="nothing was sent"):
+            call()
+    assert session.metadata() == {"draft": "1", "d": "2"}
+
+
 def test_all_pages(client, key):
     s = client.session(key)
     for i in range(2):

@@ -145,8 +145,8 @@ class Client(ClientBase):
         connection.waits.stall = operation.stall(self.config.stall_timeout)
         try:
             reply = connection.exchange(operation.request, traceparent)
-        except (RedisError, OSError) as e:
-            error = failure.reply_error(e)
+        except (RedisError, OSError, UnicodeEncodeError) as e:
+            error = failure.unsendable(operation, e) or failure.reply_error(e)
             if error is not None and connection.is_open():
                 node.give_back(connection)
             else:

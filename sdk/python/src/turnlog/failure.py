@@ -44,6 +44,18 @@ UNKNOWN_COMMAND = re.compile(r"unknown command '([^']*)'")
 TOO_MANY_CLIENTS = "max number of clients reached"
 
 
+def unsendable(operation: Operation[Any], error: Exception) -> TurnlogError | None:
+    """Return the error of a request that redis-py could not encode, which it does before it sends a byte."""
+    if isinstance(error, UnicodeEncodeError):
+        return errors.InvalidError(f"a text of {operation.command} is not valid Unicode: {error}; nothing was sent")
+    if isinstance(error, redis_errors.DataError):
+        return errors.InvalidError(
+            f"{operation.command} got something that is not str, bytes or a number, such as a UUID or a dict; "
+            "nothing was sent"
+        )
+    return None
+
+
 def reply_error(error: Exception) -> TurnlogError | None:
     """Return the server's error reply that redis-py raised as ``error``, None if it is none."""
     message = str(error)

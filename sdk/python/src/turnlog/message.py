@@ -68,16 +68,19 @@ def new_message(payload: Payload) -> NewMessage:
         except UnicodeEncodeError as e:
             raise InvalidError(f"the text is not valid Unicode: {e}; nothing was sent") from e
     if isinstance(payload, Mapping):
-        return NewMessage(dump(payload))
+        return NewMessage(dump(payload, nan=False))
     raise TypeError(f"a message is bytes, str, a mapping or a NewMessage, not {type(payload).__name__}")
 
 
-def dump(value: Any) -> bytes:
-    """Encode as compact JSON. Lone surrogates are escaped, since UTF-8 cannot hold them."""
+def dump(value: Any, *, nan: bool = True) -> bytes:
+    """Encode as compact JSON. Lone surrogates are escaped, since UTF-8 cannot hold them.
+
+    With nan, NaN and Infinity are written as such, which only Python reads: for what a framework says.
+    """
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+        return json.dumps(value, ensure_ascii=False, allow_nan=nan, separators=(",", ":")).encode()
     except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":")).encode()
+        return json.dumps(value, allow_nan=nan, separators=(",", ":")).encode()
     except (TypeError, ValueError) as e:
         raise InvalidError(f"the message is not JSON: {e}; nothing was sent") from e
 

@@ -240,6 +240,8 @@ def _metadata(values: Mapping[str, str], unset: Iterable[str]) -> list[Argument]
     arguments: list[Argument] = []
     for name, value in values.items():
         arguments += ["SET", _bytes(name), _bytes(value)]
+    if isinstance(unset, str):
+        raise InvalidError(f"unset takes several names, such as [{unset!r}]; nothing was sent")
     for name in unset:
         arguments += ["UNSET", _bytes(name)]
     return arguments

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Union
 
+from .errors import ConflictError
 from .message import Message
 
 
@@ -162,3 +163,12 @@ class SessionPage:
 
     sessions: list[SessionInfo]
     cursor: str
+
+
+def same_session(first: History | None, page: History, after: int) -> History:
+    """Return the first page of a session; raises ConflictError if another session has taken its place."""
+    if first is None or first.incarnation == page.incarnation:
+        return first or page
+    error = ConflictError(f"the session was deleted or renamed while it was read, after seq {after}")
+    error.revision = page.revision
+    raise error

@@ -11,7 +11,7 @@ from .errors import NotFoundError
 from .handle import Handle
 from .message import Message, Payload
 from .requests import Key, Moment, Seconds, Side
-from .result import Appended, Edited, History, Popped, Removed, SessionInfo
+from .result import Appended, Edited, History, Popped, Removed, SessionInfo, same_session
 from .tail import tail
 
 if TYPE_CHECKING:
@@ -135,10 +135,17 @@ class Session(Handle["Client"]):
         return self._client.run(operation, self._timeout)
 
     def all(self, after: int = 0) -> Iterator[Message]:
-        """Yield every message with a seq above after, page by page, up to the end at that moment."""
+        """Yield every message with a seq above after, page by page, up to the end at that moment.
+
+        Raises:
+            ConflictError: The session was deleted or renamed between two pages: the messages
+                are never those of two sessions.
+        """
+        begun: History | None = None
         more = True
         while more:
             page = self.read(after=after, limit=PAGE_MESSAGES, max_bytes=PAGE_BYTES)
+            begun = same_session(begun, page, after)
             yield from page.messages
             after = page.messages[-1].seq if page.messages else after
             more = page.more

@@ -163,8 +163,8 @@ class AsyncClient(ClientBase):
         stall = operation.stall(self.config.stall_timeout)
         try:
             reply = await connection.exchange(operation.request, traceparent, deadline, stall)
-        except (RedisError, OSError, AssertionError) as e:
-            error = failure.reply_error(e)
+        except (RedisError, OSError, AssertionError, UnicodeEncodeError) as e:
+            error = failure.unsendable(operation, e) or failure.reply_error(e)
             if error is not None and connection.is_open():
                 node.give_back(connection)
             else:

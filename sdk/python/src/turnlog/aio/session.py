@@ -11,7 +11,7 @@ from ..errors import NotFoundError
 from ..handle import Handle
 from ..message import Message, Payload
 from ..requests import Key, Moment, Seconds, Side
-from ..result import Appended, Edited, History, Popped, Removed, SessionInfo
+from ..result import Appended, Edited, History, Popped, Removed, SessionInfo, same_session
 from .tail import tail
 
 if TYPE_CHECKING:
@@ -135,10 +135,17 @@ class AsyncSession(Handle["AsyncClient"]):
         return await self._client.run(operation, self._timeout)
 
     async def all(self, after: int = 0) -> AsyncIterator[Message]:
-        """Yield every message with a seq above after, page by page, up to the end at that moment."""
+        """Yield every message with a seq above after, page by page, up to the end at that moment.
+
+        Raises:
+            ConflictError: The session was deleted or renamed between two pages: the messages
+                are never those of two sessions.
+        """
+        begun: History | None = None
         more = True
         while more:
             page = await self.read(after=after, limit=PAGE_MESSAGES, max_bytes=PAGE_BYTES)
+            begun = same_session(begun, page, after)
             for message in page.messages:
                 yield message
             after = page.messages[-1].seq if page.messages else after
