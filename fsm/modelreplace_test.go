@@ -1,0 +1,167 @@
+package fsm
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// modelBrought is a call that brought messages with ids.
+type modelBrought struct {
+	replaces bool // with ids for all of them
+	first    uint64
+	ms       []turn.NewMessage
+}
+
+// brought returns the call of messages that a session is about to have, nil before the fifth level.
+func (m *model) brought(s *modelSession, ms []turn.NewMessage, replaces bool) *modelBrought {
+	if m.level < turn.Level5 {
+		return nil
+	}
+	return &modelBrought{replaces && modelNamed(ms), s.last + 1, ms}
+}
+
+// appendedBefore is duplicate for messages whose ids may have been given again since, by a replace.
+func (m *model) appendedBefore(
+	key turn.Key, s *modelSession, ms []turn.NewMessage,
+) (turn.Result, *turn.Error, bool) {
+	r, refused, done := m.duplicate(key, s, ms)
+	if !done || m.level < turn.Level5 || !modelNamed(ms) {
+		return r, refused, done
+	}
+	if then, ok, _ := m.earlier(key, s, ms, false); ok {
+		return then, nil, true
+	}
+	return r, refused, done
+}
+
+// replacedBefore is duplicate for a replace.
+func (m *model) replacedBefore(o *turn.Replace, s *modelSession) (turn.Result, *turn.Error, bool) {
+	if m.level < turn.Level5 || !modelNamed(o.Messages) {
+		return m.duplicate(o.Key, s, o.Messages)
+	}
+	refused := &turn.Error{Kind: turn.Conflict}
+	if s != nil {
+		refused.Revision = s.revision
+	}
+	then, ok, partly := m.earlier(o.Key, s, o.Messages, true)
+	if s != nil && o.Expect != nil && *o.Expect == s.revision {
+		ok, partly = false, false
+	}
+	switch {
+	case ok:
+		return then, nil, true
+	case partly:
+		return turn.Result{}, refused, true
+	case s == nil:
+		return turn.Result{}, nil, false
+	}
+	for _, n := range o.Messages {
+		a := s.remembers(n.ID)
+		if a == nil {
+			continue
+		}
+		for _, held := range s.list {
+			_, moved := s.moved[held.Seq]
+			same := held.Seq == a.Seq || held.ID == n.ID && moved && held.Seq > a.Seq
+			if same && held.Seq < o.From {
+				return turn.Result{}, refused, true
+			}
+		}
+	}
+	return turn.Result{}, nil, false
+}
+
+func modelNamed(ms []turn.NewMessage) bool {
+	return len(ms) > 0 && !slices.ContainsFunc(ms, func(n turn.NewMessage) bool { return n.ID == "" })
+}
+
+// earlier looks for messages as one call brought them, a replace that brought just these or another one, the last
+// time, in all that is remembered under a key. partly: of the call that brought the last one, the beginning is no
+// longer remembered.
+func (m *model) earlier(
+	key turn.Key, s *modelSession, ms []turn.NewMessage, replace bool,
+) (r turn.Result, ok, partly bool) {
+	if s != nil {
+		r, ok, partly = earlierIn(s.appended, windowFrom(s.last, s.moved), ms, replace)
+	}
+	left := turn.TombstoneMessages
+	for _, g := range slices.Backward(m.tombstones) {
+		if g.key == key && g.deadline > m.clock && left > 0 {
+			if !ok && !partly {
+				r, ok, partly = earlierIn(g.appended, windowFrom(g.last, g.moved), ms, replace)
+			}
+			left -= g.weight()
+		}
+	}
+	if s != nil {
+		r.Count = uint64(len(s.list))
+	}
+	return r, ok, partly
+}
+
+func earlierIn(
+	appended []modelAppended, from uint64, ms []turn.NewMessage, replace bool,
+) (r turn.Result, ok, partly bool) {
+	at := make(map[uint64]modelAppended)
+	for _, a := range appended {
+		at[a.Seq] = a
+	}
+	for _, last := range slices.Backward(appended) {
+		by := last.by
+		replaced := by != nil && by.replaces
+		if last.Seq < from || last.ID == "" || by != nil && replaced != replace {
+			continue
+		}
+		if replaced && last.Seq != by.first+uint64(len(by.ms))-1 {
+			continue // it brought others behind it
+		}
+		same := true
+		for i := 0; i < len(ms) && same; i++ {
+			n, seq := ms[len(ms)-1-i], int64(last.Seq)-int64(i)
+			if replaced && seq < int64(by.first) {
+				same = false
+				break
+			}
+			if seq < int64(from) {
+				return r, false, i > 0
+			}
+			a := at[uint64(seq)]
+			same = a.ID == n.ID && bytes.Equal(a.Data, n.Data) && a.revision == last.revision &&
+				(a.by != nil && a.by.replaces) == replaced
+			if replace {
+				same = same && a.by == by
+			}
+		}
+		first := last.Seq - uint64(len(ms)) + 1
+		if same && (!replaced || first == by.first) {
+			return turn.Result{First: first, Last: last.Seq, Revision: last.revision, Duplicate: true}, true, false
+		}
+	}
+	return r, false, false
+}
+
+// known returns messages of which some have ids that a session remembers.
+func (g *generator) known(k turn.Key) []turn.NewMessage {
+	ms := g.messages(1)
+	s := g.model.sessions[k]
+	for i := range ms {
+		if ms[i].ID == "" {
+			ms[i].ID = fmt.Sprint("id", g.rnd.IntN(1_000_000))
+		}
+		if s == nil || len(s.appended) == 0 || g.rnd.IntN(4) == 0 {
+			continue
+		}
+		a := s.appended[len(s.appended)-1-g.rnd.IntN(min(len(s.appended), 12))]
+		if twice := func(n turn.NewMessage) bool { return n.ID == a.ID }; a.ID == "" || slices.ContainsFunc(ms, twice) {
+			continue
+		}
+		ms[i].ID = a.ID
+		if g.rnd.IntN(4) > 0 {
+			ms[i].Data = a.Data
+		}
+	}
+	return ms
+}
