@@ -3,7 +3,9 @@ package fsm
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"testing"
 
 	"github.com/turnlog/turnlog/turn"
 )
@@ -164,4 +166,80 @@ func (g *generator) known(k turn.Key) []turn.NewMessage {
 		}
 	}
 	return ms
+}
+
+// Few ids, payloads and sessions, so that most calls bring what others brought before: all of it, a part, or more.
+func TestReplacesAgainstModel(t *testing.T) {
+	runs := 24
+	if testing.Short() {
+		runs = 4
+	}
+	for seed := range uint64(runs) {
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			g := &generator{rnd: rand.New(rand.NewPCG(seed, 5)), model: newModel()}
+			g.next = g.savedList
+			r := newRig(t)
+			stamp := int64(1_000_000)
+			for i := range 300 {
+				if level, ok := map[int]turn.ClusterLevel{0: turn.Level4, 40: turn.Level5}[i]; ok {
+					r.raise(level)
+					g.model.level = level
+				}
+				switch g.rnd.IntN(20) {
+				case 0:
+					r.flush()
+				case 1:
+					r.restart()
+				}
+				stamp += int64(g.rnd.IntN(100))
+				g.step(r, stamp)
+				g.compare(r)
+			}
+		})
+	}
+}
+
+// savedList is an operation of the kind that saves a list of messages again and again.
+func (g *generator) savedList() turn.Op {
+	k, fork := sessionA, turn.Key{Namespace: "0", Name: "ab"}
+	if g.rnd.IntN(8) == 0 {
+		k = fork
+	}
+	var ms []turn.NewMessage
+	for i, n := g.rnd.IntN(3), 1+g.rnd.IntN(4); len(ms) < n; i++ {
+		id := string(rune('a' + i))
+		m := turn.NewMessage{ID: id, Data: []byte(id)}
+		if g.rnd.IntN(12) == 0 {
+			m.Data = []byte("another")
+		}
+		if g.rnd.IntN(30) == 0 {
+			m.ID = ""
+		}
+		ms = append(ms, m)
+	}
+	from := uint64(1)
+	if s := g.model.sessions[k]; s != nil && g.rnd.IntN(2) == 0 {
+		from = max(1, s.last-min(s.last, uint64(g.rnd.IntN(5))))
+	}
+	replace := &turn.Replace{Key: k, From: from, Messages: ms, Expect: g.expect(k)}
+	switch g.rnd.IntN(24) {
+	case 0:
+		return &turn.Pop{Key: k, From: turn.Newest, Count: 1}
+	case 1:
+		return &turn.Delete{Keys: []turn.Key{k}}
+	case 2:
+		return &turn.Fork{Key: sessionA, To: fork}
+	case 3:
+		return &turn.Rename{Key: k, To: fork, Replace: true}
+	case 4:
+		return &turn.InsertElement{Key: k, Pivot: []byte("b"), Data: []byte("x")}
+	case 5:
+		return &turn.EditMessage{Key: k, Message: byID("b"), Data: []byte("edited")}
+	case 6:
+		replace.Expect = nil
+		return all("", replace, &turn.SetMetadata{Key: k, Set: map[string]string{"k": "v"}})
+	case 7, 8, 9, 10, 11, 12:
+		return &turn.Append{Key: k, Messages: ms}
+	}
+	return replace
 }
