@@ -170,13 +170,23 @@ export class Session {
     return results.history(await this.#client.send(this.readRequest(options), options));
   }
 
-  /** Yields every message with a seq above `after`, page by page, up to the end at that moment. */
+  /**
+   * Yields every message with a seq above `after`, page by page, up to the end at that moment. It throws a
+   * `CONFLICT` if the session was deleted or renamed between two pages: the messages are never those of two
+   * sessions.
+   */
   async *all(
     after = 0,
     options: CallOptions & { consistency?: Consistency | undefined } = {},
   ): AsyncGenerator<Message, void, undefined> {
+    let incarnation = 0;
     for (let more = true; more;) {
       const page = await this.read({ ...options, after, limit: pageMessages, maxBytes: pageBytes });
+      if (incarnation !== 0 && page.incarnation !== incarnation) {
+        const what = `the session was deleted or renamed while it was read, after seq ${String(after)}`;
+        throw new TurnlogError("CONFLICT", what, { revision: page.revision });
+      }
+      incarnation = page.incarnation;
       for (const m of page.messages) {
         after = m.seq;
         yield m;

@@ -41,6 +41,24 @@ test("a turn is appended as a whole, and read back", async () => {
   assert.ok(messages[0]!.time > 1.7e12 && messages[0]!.id.length === 32);
 });
 
+test("all() never goes on with the messages of another session", async () => {
+  for (const again of [0, 1100]) {
+    const chat = client.session(`all-${String(again)}`);
+    const fill = (n: number, data: string) => chat.append(Array.from({ length: n }, () => ({ data })));
+    await fill(522, "first");
+    const seen: string[] = [];
+    const read = async (): Promise<void> => {
+      for await (const m of chat.all()) {
+        if (seen.push(m.text) < 512) continue;
+        await chat.delete();
+        if (again > 0) await Promise.all([fill(again / 2, "second"), fill(again / 2, "second")]);
+      }
+    };
+    await assert.rejects(read(), refused("CONFLICT", again > 0 ? undefined : 0));
+    assert.deepEqual(seen, new Array<string>(512).fill("first"));
+  }
+});
+
 test("bytes come back as they were, and text that has no bytes is refused", async () => {
   const chat = client.session(new Uint8Array([0, 255, 13, 10]));
   const bytes = Uint8Array.from({ length: 256 }, (_, i) => i);
