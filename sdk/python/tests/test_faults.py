@@ -2,6 +2,7 @@
 
 import asyncio
 import concurrent.futures
+import datetime
 import multiprocessing
 import os
 import threading
@@ -117,6 +118,41 @@ def test_what_cannot_be_sent_is_rejected_at_once(cluster, make, key, message):
         call(client, key, "append", message)
     assert e.value.outcome == "not_applied" and time.monotonic() - start < 10
     assert call(client, key, "append", "next").first_seq == 1
+
+
+def test_requests_have_no_numbers(cluster, key, monkeypatch):
+    """Ctrl-C at the moment in which hiredis 3.5 writes a number is a segmentation fault (NULL of PyObject_Str)."""
+    sent = []
+    packed = turnlog.connection.Connection._packed
+
+    def seen(self, request, traceparent):
+        sent.append(request)
+        return packed(self, request, traceparent)
+
+    monkeypatch.setattr(turnlog.connection.Connection, "_packed", seen)
+    client = turnlog.Client(cluster.addresses)
+    s = client.session(key)
+    at = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=1)
+    s.append("1", "2", "3", expect=0, ttl=60)
+    s.read(last=2, max_bytes=9, since=1, max_staleness=60)
+    s.read(after=0, limit=1, max_tokens=9, until=at)
+    s.read(before=3)
+    s.edit("b", seq=2)
+    s.retain(messages=9)
+    s.retain(turns=9)
+    s.expire(60)
+    s.expire_at(at)
+    s.replace(3, "c", expect=s.last(1).revision)
+    s.pop(1)
+    s.trim(keep=1)
+    s.trim(before=1)
+    s.fork(key + "-fork", at=4)
+    next(client.sessions(key))
+    client.hash(key + "-hash").set({"a": "1"})
+    assert client.hash(key + "-hash").all() == {"a": b"1"}
+    tx = client.transaction().if_revision(key, s.last(1).revision).if_seq(key, s.last(1).last_seq)
+    tx.append(key, "d").expire(key, 60).commit()
+    assert [r for r in sent if not all(isinstance(a, (bytes, str)) for a in r)] == []
 
 
 @pytest.mark.parametrize("message", [turnlog.NewMessage(b"x", "\ud800"), turnlog.NewMessage("\ud800")])

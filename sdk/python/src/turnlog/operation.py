@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
-Argument = bytes | str | int
+# No numbers: a signal at which hiredis 3.5 writes one, such as Ctrl-C, ends the process (its pack_command).
+Argument = bytes | str
 
 
 class Again(enum.Enum):

@@ -67,7 +67,7 @@ def append(
     """Append messages at the end, all or none, and change metadata with them."""
     arguments: list[Argument] = [key, *_expect(expect)]
     if ttl is not None:
-        arguments += ["PX", millis(ttl)]
+        arguments += ["PX", str(millis(ttl))]
     if must_exist:
         arguments.append("EXISTING")
     arguments += _metadata(metadata or {}, unset)
@@ -132,7 +132,7 @@ def read(
         arguments.append("WHOLE")
     for word, moment in (("SINCE", since), ("UNTIL", until)):
         if moment is not None:
-            arguments += [word, max(1, _unix_millis(moment))]
+            arguments += [word, str(max(1, _unix_millis(moment)))]
     if metadata:
         arguments.append("METADATA")
     if max_staleness is not None:
@@ -143,12 +143,12 @@ def read(
 def _consistency(max_staleness: Seconds) -> list[Argument]:
     if max_staleness == math.inf:
         return ["CONSISTENCY", "STALE"]
-    return ["CONSISTENCY", "BOUNDED", millis(max_staleness)]
+    return ["CONSISTENCY", "BOUNDED", str(millis(max_staleness))]
 
 
 def wait(key: bytes, after: int, seconds: float) -> Operation[Any]:
     """Wait for a message after a seq, and for a session that was made again."""
-    arguments = (key, "AFTER", after, "COUNT", 1, "BLOCK", millis(seconds))
+    arguments = (key, "AFTER", str(after), "COUNT", "1", "BLOCK", str(millis(seconds)))
     return Operation("TURN.TAIL", AGAIN["TURN.TAIL"], arguments, lambda reply: reply, reply_wait=seconds)
 
 
@@ -263,7 +263,7 @@ def retain(
 
 def expire(key: bytes, ttl: Seconds, *, slide: bool, expect: int | None) -> Operation[bool]:
     """Delete a session when a time has passed."""
-    arguments: list[Argument] = [key, "PX", millis(ttl)]
+    arguments: list[Argument] = [key, "PX", str(millis(ttl))]
     if slide:
         arguments.append("SLIDE")
     return _operation("TURN.EXPIRE", [*arguments, *_expect(expect)], decode.changed)
@@ -271,7 +271,7 @@ def expire(key: bytes, ttl: Seconds, *, slide: bool, expect: int | None) -> Oper
 
 def expire_at(key: bytes, time: datetime, expect: int | None) -> Operation[bool]:
     """Delete a session at a time."""
-    return _operation("TURN.EXPIRE", [key, "PXAT", _unix_millis(time), *_expect(expect)], decode.changed)
+    return _operation("TURN.EXPIRE", [key, "PXAT", str(_unix_millis(time)), *_expect(expect)], decode.changed)
 
 
 def persist(key: bytes, expect: int | None) -> Operation[bool]:
@@ -305,7 +305,7 @@ def all_fields(key: bytes) -> Operation[dict[str, bytes]]:
 
 def scan_fields(key: bytes, cursor: int) -> Operation[tuple[int, dict[str, bytes]]]:
     """Read some fields of a hash, and the cursor of the next ones; 0: there are no more."""
-    return _operation("HSCAN", [key, cursor], decode.scanned_fields)
+    return _operation("HSCAN", [key, str(cursor)], decode.scanned_fields)
 
 
 def count_fields(key: bytes) -> Operation[int]:
@@ -369,10 +369,10 @@ def _expect(revision: int | None) -> list[Argument]:
     return [] if revision is None else ["EXPECT", _count(revision, "revision")]
 
 
-def _count(value: int, what: str) -> int:
+def _count(value: int, what: str) -> str:
     if value < 0:
         raise InvalidError(f"{what} must not be negative, but is {value}; nothing was sent")
-    return value
+    return str(value)
 
 
 def _bytes(value: Key) -> bytes:

@@ -51,11 +51,11 @@ class TransactionBase(Generic[C]):
 
     def if_revision(self: X, key: Key, revision: int) -> X:
         """Require that the revision of a key is this number; 0: there is no such key."""
-        return self._if(key, "REVISION", revision)
+        return self._if(key, "REVISION", str(revision))
 
     def if_seq(self: X, key: Key, seq: int) -> X:
         """Require that the highest seq that a session ever gave is this number; 0: none."""
-        return self._if(key, "SEQ", seq)
+        return self._if(key, "SEQ", str(seq))
 
     def if_exists(self: X, key: Key) -> X:
         """Require that there is such a key."""
@@ -140,7 +140,7 @@ class TransactionBase(Generic[C]):
         return self._step(requests.persist(key_bytes(key), None), int)
 
     def _step(self: X, operation: Operation[Any], decoder: Callable[[Any], Any] | None = None) -> X:
-        self._steps += ["STEP", len(operation.request), *operation.request]
+        self._steps += ["STEP", str(len(operation.request)), *operation.request]
         self._decoders.append(decoder or operation.decode)
         return self
 
