@@ -138,12 +138,11 @@ class Client(ClientBase):
 
     def _attempt(self, node: Node, operation: Operation[Any], deadline: float | None, traceparent: str | None) -> Any:
         connection = node.take(deadline, repeatable=operation.again is not Again.NEVER)
-        if passed(deadline):
-            node.give_back(connection)
-            raise failure.too_late()
-        connection.waits.deadline = deadline
-        connection.waits.stall = operation.stall(self.config.stall_timeout)
         try:
+            if passed(deadline):
+                raise failure.too_late()
+            connection.waits.deadline = deadline
+            connection.waits.stall = operation.stall(self.config.stall_timeout)
             reply = connection.exchange(operation.request, traceparent)
         except (RedisError, OSError, UnicodeEncodeError) as e:
             error = failure.unsendable(operation, e) or failure.reply_error(e)
@@ -152,7 +151,7 @@ class Client(ClientBase):
             else:
                 node.drop(connection)
             raise error or failure.lost(operation, node.address, e, timed_out=passed(deadline)) from e
-        except BaseException:  # KeyboardInterrupt, GreenletExit: the reply is still on its way
+        except BaseException:  # KeyboardInterrupt, GreenletExit: the reply may still be on its way
             node.drop(connection)
             raise
         node.give_back(connection)

@@ -96,8 +96,10 @@ class Node:
 
     def drop(self, connection: Connection) -> None:
         """Close a connection that was taken."""
-        connection.disconnect()
-        self._free.release()
+        try:
+            connection.disconnect()
+        finally:
+            self._free.release()
 
     def close(self) -> None:
         """Close the idle connections; those in use are closed when they are given back."""
