@@ -104,7 +104,7 @@ func TestReplyWithoutRoom(t *testing.T) {
 
 // One client that sends several long requests at once gets all replies, although there is room for few at a time.
 func TestLongRepliesInAPipeline(t *testing.T) {
-	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), ReplyBytes: 48 << 20, ReplyWait: time.Minute})
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), ReplyBytes: 12 << 20, ReplyWait: time.Minute})
 	c := dial(t, s.addr())
 	c.longList("long")
 	const n = 9
