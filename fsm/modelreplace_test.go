@@ -57,23 +57,44 @@ func (m *model) replacedBefore(o *turn.Replace, s *modelSession) (turn.Result, *
 		return then, nil, true
 	case partly:
 		return turn.Result{}, refused, true
-	case s == nil:
-		return turn.Result{}, nil, false
 	}
 	for _, n := range o.Messages {
-		a := s.remembers(n.ID)
-		if a == nil {
-			continue
-		}
-		for _, held := range s.list {
-			_, moved := s.moved[held.Seq]
-			same := held.Seq == a.Seq || held.ID == n.ID && moved && held.Seq > a.Seq
-			if same && held.Seq < o.From {
-				return turn.Result{}, refused, true
+		known := [][]byte{}
+		var before, here bool
+		if a := s.remembers(n.ID); a != nil {
+			known, here = append(known, a.Data), true
+			for _, held := range s.list {
+				_, moved := s.moved[held.Seq]
+				if held.Seq == a.Seq || held.ID == n.ID && moved && held.Seq > a.Seq {
+					known, before = append(known, held.Data), held.Seq < o.From
+				}
 			}
+		}
+		if a := m.deletedWith(o.Key, n.ID); a != nil && !here {
+			known = append(known, a.Data)
+		}
+		if len(known) > 0 && !slices.ContainsFunc(known, func(b []byte) bool { return bytes.Equal(b, n.Data) }) {
+			return turn.Result{}, &turn.Error{Kind: turn.IDReused}, true
+		}
+		if before {
+			return turn.Result{}, refused, true
 		}
 	}
 	return turn.Result{}, nil, false
+}
+
+// deletedWith returns the message with an id that is remembered of deleted sessions of a key, the last one.
+func (m *model) deletedWith(k turn.Key, id string) *modelAppended {
+	left := turn.TombstoneMessages
+	for _, g := range slices.Backward(m.tombstones) {
+		if g.key == k && g.deadline > m.clock && left > 0 {
+			if a := remembers(id, g.appended, windowFrom(g.last, g.moved)); a != nil {
+				return a
+			}
+			left -= g.weight()
+		}
+	}
+	return nil
 }
 
 func modelNamed(ms []turn.NewMessage) bool {

@@ -123,16 +123,19 @@ func TestReplaceWithIDsOfAppends(t *testing.T) {
 	})
 }
 
-// A replace may bring another payload under an id, which names the message from then on. The append that brought the
-// first one is still known.
-func TestReplaceWithAnotherPayload(t *testing.T) {
+// A replace may bring an edited message as it is, also under the id that it has. The append that brought the first
+// payload is still known, and hears of its own revision. Another payload is a reused id.
+func TestReplaceWithAnEditedMessage(t *testing.T) {
 	everywhere(t, func(t *testing.T, r *rig, move func()) {
 		r.raise(turn.Level5)
 		first := r.do(appendIDs("q", "a"))
+		r.do(&turn.EditMessage{Key: sessionA, Message: byID("a"), Data: []byte("edited")})
 		move()
-		better := replaceOf(2, "a")
-		better.Messages[0].Data = []byte("better")
-		if out := r.do(better); out.Removed != 1 || r.texts(sessionA) != "1q=q 3a=better" {
+		saved := replaceOf(2, "a")
+		saved.Messages[0].Data = []byte("another")
+		r.refuses(saved, turn.IDReused)
+		saved.Messages[0].Data = []byte("edited")
+		if out := r.do(saved); out.Removed != 1 || r.texts(sessionA) != "1q=q 3a=edited" {
 			t.Fatalf("%+v; it holds %q", out, r.texts(sessionA))
 		}
 		move()
@@ -140,11 +143,11 @@ func TestReplaceWithAnotherPayload(t *testing.T) {
 			again.Revision != first.Revision {
 			t.Errorf("the append again: %+v, it was %+v", again, first)
 		}
-		r.do(&turn.EditMessage{Key: sessionA, Message: byID("a"), Data: []byte("edited")})
-		if again := r.do(better); !again.Duplicate || r.texts(sessionA) != "1q=q 3a=edited" {
+		r.do(&turn.EditMessage{Key: sessionA, Message: byID("a"), Data: []byte("again")})
+		if again := r.do(saved); !again.Duplicate || r.texts(sessionA) != "1q=q 3a=again" {
 			t.Errorf("the replace again: %+v; it holds %q", again, r.texts(sessionA))
 		}
-		r.refuses(&turn.Append{Key: sessionA, Messages: []turn.NewMessage{{ID: "a", Data: []byte("x")}}}, turn.IDReused)
+		r.refuses(replaceOf(3, "a"), turn.IDReused)
 	})
 }
 

@@ -94,8 +94,8 @@ type Trim struct {
 // A replace is a duplicate of an earlier one that brought just the same messages: each with an id, with the same ids
 // and payloads, in the same order. What is remembered of them, and for how long, is as in Append. A duplicate removes
 // nothing. A replace whose Expect holds is none: had it taken place, the revision would be higher. Other messages may
-// have ids that are in use, also with other payloads, unless the message with that id stays in the session: that is a
-// Conflict. Before Level5, ids are treated as in Append.
+// have ids that are in use, with the payload that the message was appended with, or has: another one is IDReused. The
+// id of a message that stays in the session is a Conflict. Before Level5, ids are treated as in Append.
 //
 // Result: as Append, and Removed.
 type Replace struct {

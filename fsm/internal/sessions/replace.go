@@ -75,7 +75,7 @@ func (s *Operations) replacedBefore(
 		return s.Duplicate(key, h, o.Messages, r)
 	}
 	if h != nil && o.Expect != nil && *o.Expect == h.Revision {
-		return false, s.newAmongKept(h, o) // had it taken place, the revision would be higher
+		return false, s.mayBring(key, h, o) // had it taken place, the revision would be higher
 	}
 	then, err := s.IDs.Earlier(key, h, o.Messages, true)
 	switch {
@@ -87,32 +87,55 @@ func (s *Operations) replacedBefore(
 	case then.Partly:
 		return false, conflictAt(h, "message %d is known by its id from an earlier call, of which others "+
 			"are no longer remembered", then.Last)
-	case h == nil:
-		return false, nil
 	}
-	return false, s.newAmongKept(h, o)
+	return false, s.mayBring(key, h, o)
 }
 
-// newAmongKept returns an error if a message that a replace brings has the id of one that stays in the session.
-func (s *Operations) newAmongKept(h *memtable.Head, o *turn.Replace) error {
-	live, err := s.View(h)
-	if err != nil {
-		return err
-	}
-	s.Allowance.Bound(&live)
-	for i := range o.Messages {
-		rec, ok, err := s.IDs.Find(h, o.Messages[i].ID)
-		if err == nil && ok && !live.Live(&rec) {
-			rec, ok, err = live.MovedTo(h.Moves, rec.Seq, rec.ID)
-		}
+// mayBring returns an error if a message that a replace brings has an id that was in use with another payload, or that
+// of a message that stays in the session; h is nil if there is none.
+func (s *Operations) mayBring(key string, h *memtable.Head, o *turn.Replace) error {
+	var live memtable.View
+	if h != nil {
+		v, err := s.View(h)
 		if err != nil {
 			return err
 		}
-		if ok && rec.Seq < o.From {
-			return conflictAt(h, "id %q belongs to message %d, which stays in the session", o.Messages[i].ID, rec.Seq)
+		live = v
+		s.Allowance.Bound(&live)
+	}
+	messages := s.IDs.Lookup(key, h, o.Messages)
+	for i := range o.Messages {
+		n := &o.Messages[i]
+		rec, inc, err := messages.Find(n.ID)
+		if inc == 0 || err != nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		var now layout.Record // as the session holds it
+		held := h != nil && inc == h.Inc
+		if held {
+			if now, held, err = heldAs(h, &live, &rec); err != nil {
+				return err
+			}
+		}
+		if !rec.Carries(n.Data) && !(held && string(now.Data) == string(n.Data)) {
+			return turn.Errorf(turn.IDReused, "id %q belongs to message %d, which has another payload", n.ID, rec.Seq)
+		}
+		if held && now.Seq < o.From {
+			return conflictAt(h, "id %q belongs to message %d, which stays in the session", n.ID, now.Seq)
 		}
 	}
 	return s.Allowance.Searched(&live)
+}
+
+// heldAs finds the message that a session holds of one that was appended to it.
+func heldAs(h *memtable.Head, live *memtable.View, rec *layout.Record) (layout.Record, bool, error) {
+	if live.Live(rec) {
+		return *rec, true, nil
+	}
+	return live.MovedTo(h.Moves, rec.Seq, rec.ID)
 }
 
 // conflictAt returns a Conflict at the revision of a session, nil if there is none.
