@@ -39,10 +39,8 @@ const (
 	// flagEdited: before the payload, data has the digest of what it was at first.
 	flagEdited = 1 << 3
 	flagInside = 1 << 4 // Record.Inside
-	flagsBy    = 3 << byShift
-	byShift    = 5 // Record.By, in two bits
 
-	knownFlags = flagHead | flagDead | flagRev | flagEdited | flagInside | flagsBy
+	knownFlags = flagHead | flagDead | flagRev | flagEdited | flagInside
 )
 
 // EncodeBlock returns the value for records, of which there is at least one,
@@ -103,7 +101,7 @@ func (r *Record) Flags() (f byte) {
 	if r.Inside {
 		f |= flagInside
 	}
-	return f | byte(r.By)<<byShift
+	return f
 }
 
 // storedLen is the length of what a block holds of the payload.
@@ -160,7 +158,7 @@ func DecodeVerified(dst []Record, first uint64, value []byte, borrowed bool) ([]
 	for range n {
 		e = r.entry(e)
 		rec := Record{Seq: e.seq, Time: e.time, Dead: e.flags&flagDead != 0, Inside: e.flags&flagInside != 0,
-			By: Bringer(e.flags & flagsBy >> byShift), Revision: e.own(), Borrowed: borrowed}
+			Revision: e.own(), Borrowed: borrowed}
 		if e.flags&flagHead != 0 {
 			rec.Side = turn.Head
 		}

@@ -27,7 +27,7 @@ func (p *plan) messageStep(op turn.Op) (apply sessions.Ready, known bool, err er
 	case *turn.RemoveMessage:
 		apply, err = p.remove(o)
 	case *turn.Replace:
-		apply, err = p.replace(o)
+		apply, err = p.Plain(o), p.replace(o)
 	case *turn.Retain:
 		apply, err = p.retain(o)
 	case *turn.Rename:
@@ -99,16 +99,18 @@ func (p *plan) message(h *memtable.Head, m turn.MessageRef) (seq uint64, ok bool
 	return p.Message(h, m)
 }
 
-func (p *plan) replace(o *turn.Replace) (sessions.Ready, error) {
+func (p *plan) replace(o *turn.Replace) error {
 	x, h, err := p.session(o.Key)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	apply, err := p.ReadyReplace(o, x.session())
-	if err == nil && h == nil && !x.made {
-		err = turn.Errorf(turn.NotFound, "the session does not exist")
+	if err := p.newTo(x, o.Key, o.Messages); err != nil {
+		return err
 	}
-	return apply, err
+	if h == nil && !x.made {
+		return turn.Errorf(turn.NotFound, "the session does not exist")
+	}
+	return nil
 }
 
 func (p *plan) retain(o *turn.Retain) (sessions.Ready, error) {
