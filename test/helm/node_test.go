@@ -6,11 +6,13 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -48,7 +50,7 @@ func run(t *testing.T, binary, dir string, sets ...*appsv1.StatefulSet) *pods {
 			name := fmt.Sprintf("%s-%d", s.Name, i)
 			spec := s.Spec.Template.Spec
 			p.byName[name] = &pod{name: name, user: spec.SecurityContext, container: spec.Containers[0],
-				ports: map[string]string{"7379": freePort(t), "7380": freePort(t), "7381": freePort(t)}}
+				ports: map[string]string{"7379": reserve(t), "7380": reserve(t), "7381": reserve(t)}}
 		}
 	}
 	for _, n := range p.byName {
@@ -66,18 +68,28 @@ func run(t *testing.T, binary, dir string, sets ...*appsv1.StatefulSet) *pods {
 	return p
 }
 
-func freePort(t *testing.T) string {
+// reserve returns a port for a process that listens on it later, maybe several times. Until the test has ended, no
+// other test of turnlog gets it, since it is held as internal/ports does, by a UDP socket of the same number. No
+// outgoing connection gets it either: it lies below those that systems give to them.
+func reserve(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 1000 {
+		port := strconv.Itoa(10_000 + rand.IntN(22_000))
+		addr := "127.0.0.1:" + port
+		held, err := net.ListenPacket("udp", addr)
+		if err != nil {
+			continue
+		}
+		if c, err := net.Dial("tcp", addr); err == nil {
+			c.Close()
+			held.Close()
+			continue
+		}
+		t.Cleanup(func() { held.Close() })
+		return port
 	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
+	t.Fatal("no free port was found")
+	return ""
 }
 
 // environment is that of a container, as Kubernetes expands it.
@@ -332,6 +344,21 @@ func secrets(t *testing.T, binary, dir string, sets ...*appsv1.StatefulSet) stri
 	}
 	return command(t, dir, binary, "user", "add", "ops", "--right", "admin", "--allow-namespace", "*",
 		"--file", filepath.Join(dir, "secrets", "users", "users.yaml"))
+}
+
+// A port that is promised to a pod is promised to no other, and no connection takes it before the pod listens on it.
+func TestPortsOfPods(t *testing.T) {
+	given := map[string]bool{}
+	for range 400 {
+		port := reserve(t)
+		if given[port] {
+			t.Errorf("%s is promised twice", port)
+		}
+		given[port] = true
+		if n, err := strconv.Atoi(port); err != nil || n >= 32_768 {
+			t.Errorf("%s may become the port of an outgoing connection", port)
+		}
+	}
 }
 
 // Without users and certificates the pods are a cluster, too.
