@@ -120,26 +120,6 @@ def test_what_cannot_be_sent_is_rejected_at_once(cluster, make, key, message):
     assert call(client, key, "append", "next").first_seq == 1
 
 
-@pytest.mark.parametrize("at", ["before it is sent", "while it is dropped"])
-def test_ctrl_c_does_not_cost_a_connection(cluster, key, monkeypatch, at):
-    """Each cost one of max_connections for good, until every call was an OverloadedError."""
-    client = turnlog.Client(cluster.nodes[0].resp, max_connections=1, retry_for=5)
-    client.session(key).append("x")
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        if at == "before it is sent":
-            patched.setattr(turnlog.client, "passed", interrupted)
-        else:
-            patched.setattr(turnlog.connection.Connection, "exchange", interrupted)
-            patched.setattr(turnlog.connection.Connection, "disconnect", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            client.session(key).last(1)
-    assert client.session(key).last(1).count == 1
-
-
 def test_requests_have_no_numbers(cluster, key, monkeypatch):
     """Ctrl-C at the moment in which hiredis 3.5 writes a number is a segmentation fault (NULL of PyObject_Str)."""
     sent = []

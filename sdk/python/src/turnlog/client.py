@@ -17,12 +17,13 @@ from .connection import Connection
 from .errors import TurnlogError
 from .forking import reset_in_child
 from .hash import Hash
-from .node import Node
+from .node import Node, closed_error
 from .operation import Again, Operation, T
 from .requests import Key
 from .result import SessionInfo, SessionPage
 from .router import Router
 from .session import Session
+from .slots import Slot
 from .transaction import Transaction
 
 
@@ -36,7 +37,6 @@ class Client(ClientBase):
     def _start(self) -> None:
         self._aio = AsyncClient.from_config(self.config)  # it connects when it is used
         self._router = Router([Node(a, self.config) for a in self.config.addresses])
-        reset_in_child(self._router)
         for node in self._router.nodes:
             reset_in_child(node)
 
@@ -137,31 +137,46 @@ class Client(ClientBase):
             time.sleep(wait)
 
     def _attempt(self, node: Node, operation: Operation[Any], deadline: float | None, traceparent: str | None) -> Any:
-        connection = node.take(deadline, repeatable=operation.again is not Again.NEVER)
+        slot = Slot()
+        try:
+            connection = node.take(slot, deadline, repeatable=operation.again is not Again.NEVER)
+            reply = self._exchange(node, connection, operation, deadline, traceparent)
+            node.keep(connection)
+            return reply
+        finally:
+            node.slots.give_back(slot)
+
+    def _exchange(
+        self,
+        node: Node,
+        connection: Connection,
+        operation: Operation[Any],
+        deadline: float | None,
+        traceparent: str | None,
+    ) -> Any:
+        """Return the reply to an operation. On an error the connection is kept or closed."""
         try:
             if passed(deadline):
                 raise failure.too_late()
             connection.waits.deadline = deadline
             connection.waits.stall = operation.stall(self.config.stall_timeout)
-            reply = connection.exchange(operation.request, traceparent)
+            return connection.exchange(operation.request, traceparent)
         except (RedisError, OSError, UnicodeEncodeError) as e:
             error = failure.unsendable(operation, e) or failure.reply_error(e)
             if error is not None and connection.is_open():
-                node.give_back(connection)
+                node.keep(connection)
             else:
-                node.drop(connection)
+                connection.disconnect()
             raise error or failure.lost(operation, node.address, e, timed_out=passed(deadline)) from e
         except BaseException:  # KeyboardInterrupt, GreenletExit: the reply may still be on its way
-            node.drop(connection)
+            connection.disconnect()
             raise
-        node.give_back(connection)
-        return reply
 
     def dial(self, deadline: float | None) -> tuple[Node, Connection]:
         """Open a connection that no other call shares, for what takes its time."""
         node = self._router.pick()
         if node.closed:
-            node.take(deadline)
+            raise closed_error()
         try:
             return node, node.dial(deadline)
         except TurnlogError as e:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-import threading
+import contextlib
 import time
 
 from redis.exceptions import RedisError
@@ -13,6 +13,7 @@ from .config import Address, Config
 from .connection import Connection
 from .errors import InvalidError, OverloadedError, TurnlogError
 from .router import Health
+from .slots import Slot, Slots
 
 FRESH = 0.05  # seconds for which a connection that was used is taken to be open
 
@@ -33,44 +34,38 @@ class Node:
         closes this process's copies, which the peer does not notice.
         """
         self._idle: collections.deque[Connection] = collections.deque()
-        self._free = threading.BoundedSemaphore(self._config.max_connections)
+        self.slots = Slots(self._config.max_connections)
 
-    def take(self, deadline: float | None, *, repeatable: bool = False) -> Connection:
-        """Return a connection that no other thread uses, to be given back or dropped.
+    def take(self, slot: Slot, deadline: float | None, *, repeatable: bool = False) -> Connection:
+        """Return a connection that no other thread uses, for a slot that is to be given back in any case.
 
         A connection is first asked whether it is still open, which is a system call. What is repeatable
         does without if the connection was used just now. Raises a TurnlogError after which nothing was sent.
         """
         if self.closed:
             raise closed_error()
-        if not self._free.acquire(blocking=False):
-            self._wait_for_connection(deadline)
-        try:
-            while self._idle:
-                try:
-                    connection = self._idle.pop()
-                except IndexError:  # another thread was faster
-                    break
-                if (repeatable and time.monotonic() - connection.idle_since < FRESH) or connection.usable():
-                    return connection
-                connection.disconnect()
-            return self.dial(deadline)
-        except BaseException:
-            self._free.release()
-            raise
-
-    def _wait_for_connection(self, deadline: float | None) -> None:
-        left = self._config.retry_for
-        if deadline is not None:
-            left = max(0.0, min(left, deadline - time.monotonic()))
-        if not self._free.acquire(timeout=left):
+        if not self.slots.take(slot, self._patience(deadline)):
             raise OverloadedError(
                 f"all {self._config.max_connections} connections to {self.address} are busy; not sent",
                 timed_out=deadline is not None and time.monotonic() >= deadline,
             )
+        while self._idle:
+            try:
+                connection = self._idle.pop()
+            except IndexError:  # another thread was faster
+                break
+            if (repeatable and time.monotonic() - connection.idle_since < FRESH) or connection.usable():
+                return connection
+            connection.disconnect()
+        return self.dial(deadline)
+
+    def _patience(self, deadline: float | None) -> float:
+        if deadline is None:
+            return self._config.retry_for
+        return max(0.0, min(self._config.retry_for, deadline - time.monotonic()))
 
     def dial(self, deadline: float | None) -> Connection:
-        """Open a connection that ``take`` does not count."""
+        """Open a connection that no slot counts."""
         connection = Connection(self._where, self._config)
         until = time.monotonic() + self._config.dial_timeout
         connection.waits.deadline = until if deadline is None else min(until, deadline)
@@ -86,26 +81,19 @@ class Node:
         connection.waits.deadline = None
         return connection
 
-    def give_back(self, connection: Connection) -> None:
-        """Return a connection that owes no reply."""
+    def keep(self, connection: Connection) -> None:
+        """Keep a connection that owes no reply for the next call, until which nothing else may touch it."""
         connection.idle_since = time.monotonic()
         self._idle.append(connection)
-        self._free.release()
         if self.closed:
             self.close()
 
-    def drop(self, connection: Connection) -> None:
-        """Close a connection that was taken."""
-        try:
-            connection.disconnect()
-        finally:
-            self._free.release()
-
     def close(self) -> None:
-        """Close the idle connections; those in use are closed when they are given back."""
+        """Close the idle connections; those in use are closed when they are kept."""
         self.closed = True
-        while self._idle:
-            self._idle.pop().disconnect()
+        with contextlib.suppress(IndexError):
+            while True:
+                self._idle.pop().disconnect()
 
 
 def closed_error() -> TurnlogError:

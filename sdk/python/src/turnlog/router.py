@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeVar
@@ -32,39 +31,33 @@ N = TypeVar("N", bound=Routed)
 
 
 class Router(Generic[N]):
-    """Stays with the node that worked last; when it fails, takes the next. Thread-safe."""
+    """Stays with the node that worked last; when it fails, takes the next.
+
+    Threads share it without a lock, which a signal handler that raises could leave locked: one that
+    overlooks what another has just learned tries a node in vain, no more.
+    """
 
     def __init__(self, nodes: Sequence[N], now: Callable[[], float] = time.monotonic) -> None:
         self.nodes = tuple(nodes)
         self._now = now
-        self._lock = threading.Lock()
         self._current = self.nodes[0]
 
     def pick(self) -> N:
         """Return the node to try next."""
         current = self._current
-        if current.health.failures == 0:
-            return current
-        with self._lock:
-            if self._now() < self._current.health.avoid_until:
-                self._current = min(self.nodes, key=lambda n: n.health.avoid_until)
-            return self._current
+        if current.health.failures and self._now() < current.health.avoid_until:
+            current = self._current = min(self.nodes, key=lambda n: n.health.avoid_until)
+        return current
 
     def failed(self, node: N) -> None:
         """Note that a node gave no useful answer."""
-        with self._lock:
-            health = node.health
-            pause = min(AVOID_FIRST * 2 ** min(health.failures, 10), AVOID_MOST)
-            health.failures += 1
-            health.avoid_until = self._now() + pause
+        health = node.health
+        pause = min(AVOID_FIRST * 2 ** min(health.failures, 10), AVOID_MOST)
+        health.avoid_until = self._now() + pause
+        health.failures += 1
 
     def worked(self, node: N) -> None:
         """Note that a node answered."""
         if node.health.failures:
-            with self._lock:
-                node.health.failures = 0
-                node.health.avoid_until = 0.0
-
-    def reset_after_fork(self) -> None:
-        """Replace the lock, which another thread of the parent may have held."""
-        self._lock = threading.Lock()
+            node.health.avoid_until = 0.0
+            node.health.failures = 0
