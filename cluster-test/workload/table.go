@@ -76,8 +76,9 @@ func special() []*Workload {
 			About: "sessions that are forked, described, given deadlines, deleted and erased, three at a time",
 			APIs:  []string{VALUES}, Sessions: 3, Calls: 50, Unknowns: 3, Next: command, Values: []string{"session"}},
 		{Name: "renames",
-			About: "sessions that are renamed, also over one another, while they are written, three at a time",
-			APIs:  []string{VALUES}, Sessions: 3, Calls: 50, Unknowns: 3, Next: command, Values: []string{"renamed"}},
+			About: "sessions that are renamed, also over one another, while they are written, with metadata and if " +
+				"they exist, three at a time",
+			APIs: []string{VALUES}, Sessions: 3, Calls: 50, Unknowns: 3, Next: command, Values: []string{"renamed"}},
 		{Name: "edits", About: "messages that are edited and removed, by seq and by id, while appends are repeated",
 			APIs: []string{VALUES}, Sessions: 3, Calls: 50, Unknowns: 3, Next: command, Values: []string{"edited"}},
 		{Name: "labels", About: "sessions that get labels, change, are forked and deleted, and are listed by their " +

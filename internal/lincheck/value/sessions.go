@@ -63,7 +63,7 @@ func (s Sessions) Do(command []string) (State, string) {
 	is, exists := s[key]
 	switch command[0] {
 	case "TURN.READ":
-		return s, fields("count", number(len(is.messages)), "last_seq", number(is.last), "messages", shown(is.messages))
+		return s, is.read(args)
 	case "TURN.INFO":
 		if !exists {
 			return s, none
@@ -79,10 +79,7 @@ func (s Sessions) Do(command []string) (State, string) {
 	case "TURN.RENAME":
 		return s.rename(is, exists, key, args)
 	case "TURN.APPEND":
-		is.last++
-		is.messages = append(slices.Clone(is.messages), numbered{is.last, args[2]})
-		return s.with(key, is), fields("count", number(len(is.messages)), "duplicate", "0", "first_seq",
-			number(is.last), "last_seq", number(is.last))
+		return s.append(is, exists, key, args)
 	case "TURN.META":
 		return s.with(key, is.described(args)), fields()
 	case "TURN.EXPIRE":
@@ -93,6 +90,32 @@ func (s Sessions) Do(command []string) (State, string) {
 		return s.with(key, is), number(1)
 	}
 	panic("no such command: " + command[0])
+}
+
+// read is TURN.READ key [METADATA].
+func (is session) read(args []string) string {
+	words := []string{"count", number(len(is.messages)), "last_seq", number(is.last), "messages", shown(is.messages)}
+	if len(args) > 0 {
+		words = append(words, "metadata", pairs(is.meta))
+	}
+	return fields(words...)
+}
+
+// append is TURN.APPEND key [EXISTING] [SET name value | UNSET name] MSG id text.
+func (s Sessions) append(is session, exists bool, key string, args []string) (State, string) {
+	if args[0] == "EXISTING" {
+		if !exists {
+			return s, failed("NOT_FOUND")
+		}
+		args = args[1:]
+	}
+	if at := slices.Index(args, "MSG"); at > 0 {
+		is, args = is.described(args[:at]), args[at:]
+	}
+	is.last++
+	is.messages = append(slices.Clone(is.messages), numbered{is.last, args[2]})
+	return s.with(key, is), fields("count", number(len(is.messages)), "duplicate", "0", "first_seq",
+		number(is.last), "last_seq", number(is.last))
 }
 
 // shown are messages as a read answers them.
@@ -150,7 +173,7 @@ func (s Sessions) rename(is session, exists bool, key string, args []string) (St
 	return next, fields("count", number(len(is.messages)))
 }
 
-// described returns the session after TURN.META key SET name value or UNSET name.
+// described returns the session after SET name value or UNSET name.
 func (is session) described(args []string) session {
 	meta := maps.Clone(is.meta)
 	if args[0] == "UNSET" {

@@ -20,6 +20,11 @@ func TestLikeRedis(t *testing.T) {
 			TURN.APPEND @0 MSG b b → {count 2 duplicate 0 first_seq 2 last_seq 2}; TURN.FORK @0 @1 AT 1 → {count 1 first_seq 1 last_seq 1}; TURN.FORK @0 @1 → !EXISTS; TURN.FORK @0 @2 AT 3 → !NOT_FOUND;
 			TURN.READ @1 → {count 1 last_seq 1 messages [[1 "a"]]}; TURN.INFO @1 → {count 1 expires_at false last_seq 1 metadata {"k" "v"}}; TURN.INFO @0 → {count 2 expires_at true last_seq 2 metadata {"k" "v"}};
 			TURN.EXPIRE @0 NEVER → 1; TURN.EXPIRE @0 NEVER → 0; TURN.META @1 UNSET k → {}; TURN.DELETE @1 → {removed 1}; TURN.INFO @1 → nil; TURN.ERASE PREFIX @ → {removed 1}; TURN.READ @0 → {count 0 last_seq 0 messages []}`,
+		"annotated": `TURN.APPEND @0 EXISTING MSG a a → !NOT_FOUND; TURN.INFO @0 → nil; TURN.READ @0 METADATA → {count 0 last_seq 0 messages [] metadata {}};
+			TURN.APPEND @0 SET k v MSG a a → {count 1 duplicate 0 first_seq 1 last_seq 1}; TURN.APPEND @0 EXISTING MSG b b → {count 2 duplicate 0 first_seq 2 last_seq 2};
+			TURN.APPEND @0 SET l w MSG c c → {count 3 duplicate 0 first_seq 3 last_seq 3}; TURN.READ @0 METADATA → {count 3 last_seq 3 messages [[1 "a"] [2 "b"] [3 "c"]] metadata {"k" "v" "l" "w"}};
+			TURN.APPEND @0 UNSET k MSG d d → {count 4 duplicate 0 first_seq 4 last_seq 4}; TURN.INFO @0 → {count 4 expires_at false last_seq 4 metadata {"l" "w"}};
+			TURN.APPEND @1 SET label.x y MSG a a → {count 1 duplicate 0 first_seq 1 last_seq 1}; TURN.LIST PREFIX @ LABEL x y → {sessions [@1]}`,
 		"renamed": `TURN.RENAME @0 @1 → !NOT_FOUND; TURN.APPEND @0 MSG a a → {count 1 duplicate 0 first_seq 1 last_seq 1}; TURN.EXPIRE @0 PX 9 → 1; TURN.RENAME @0 @1 → {count 1}; TURN.INFO @0 → nil;
 			TURN.APPEND @0 MSG b b → {count 1 duplicate 0 first_seq 1 last_seq 1}; TURN.RENAME @1 @0 → !EXISTS; TURN.RENAME @1 @0 REPLACE → {count 1}; TURN.INFO @1 → nil;
 			TURN.INFO @0 → {count 1 expires_at true last_seq 1 metadata {}}; TURN.READ @0 → {count 1 last_seq 1 messages [[1 "a"]]}`,
