@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -115,18 +116,28 @@ func TestVerifyTurnlog(t *testing.T) {
 	}
 }
 
-// TestVerifyEveryAPI: a running node keeps the contract through each of its APIs.
+// TestVerifyEveryAPI: a running node keeps the contract through each of its APIs, and over HTTP no less of it
+// than through the client.
 func TestVerifyEveryAPI(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, t.TempDir())
-	for _, target := range []string{"turnlog://" + n.addr, "http://" + n.http, "redis://" + n.addr} {
+	native, http := "turnlog://"+n.addr, "http://"+n.http
+	unsupported := map[string][]string{}
+	for _, target := range []string{native, http, "redis://" + n.addr} {
 		o := verifyJSON(t, n.run("verify", target, "--json", "--turns", "8", "--gate",
 			"sequential,concurrency,retry,conflict"))
 		for _, k := range o.Cases {
-			if k.Status != "pass" && k.Status != "not supported" {
+			switch k.Status {
+			case "pass":
+			case "not supported":
+				unsupported[target] = append(unsupported[target], k.Case)
+			default:
 				t.Errorf("%s: %s: %s: %s", target, k.Case, k.Status, k.Detail)
 			}
 		}
+	}
+	if !slices.Equal(unsupported[http], unsupported[native]) {
+		t.Errorf("not supported over HTTP: %q\nthrough the client: %q", unsupported[http], unsupported[native])
 	}
 }
 

@@ -48,9 +48,11 @@ type httpMessage struct {
 }
 
 type httpAppend struct {
-	Messages []httpMessage `json:"messages"`
-	Expect   *uint64       `json:"expect,omitempty"`
-	TTL      int64         `json:"ttl_ms,omitempty"`
+	Messages  []httpMessage     `json:"messages"`
+	Expect    *uint64           `json:"expect,omitempty"`
+	TTL       int64             `json:"ttl_ms,omitempty"`
+	MustExist bool              `json:"must_exist,omitempty"`
+	Metadata  map[string]string `json:"metadata,omitempty"`
 }
 
 type httpHistory struct {
@@ -59,8 +61,19 @@ type httpHistory struct {
 		ID   string `json:"id"`
 		Data []byte `json:"data_base64"`
 	} `json:"messages"`
-	Revision uint64 `json:"revision"`
-	More     bool   `json:"more"`
+	Revision uint64            `json:"revision"`
+	More     bool              `json:"more"`
+	Metadata map[string]string `json:"metadata"`
+}
+
+// decoded are the messages with their ids.
+func (h *httpHistory) decoded() (ms []contract.Message) {
+	for _, m := range h.Messages {
+		c := contract.Decode(m.Data)
+		c.ID = m.ID
+		ms = append(ms, c)
+	}
+	return ms
 }
 
 // call makes a request on a session. out may be nil.
@@ -184,13 +197,12 @@ func (s *httpStore) pages(ctx context.Context,
 			return nil, "", false, nil
 		}
 		version = now
-		for _, m := range h.Messages {
-			c := contract.Decode(m.Data)
-			c.ID, after = m.ID, m.Seq
-			all = append(all, c)
-		}
+		all = append(all, h.decoded()...)
 		if !h.More {
 			return all, version, true, nil
+		}
+		for _, m := range h.Messages {
+			after = m.Seq
 		}
 	}
 }
@@ -205,11 +217,7 @@ func (s *httpStore) LoadLast(ctx context.Context, session string, n int) ([]cont
 	if err := s.call(ctx, "GET", session, fmt.Sprintf("/messages?last=%d&encoding=base64", n), nil, &h); err != nil {
 		return nil, err
 	}
-	var out []contract.Message
-	for _, m := range h.Messages {
-		out = append(out, contract.Decode(m.Data))
-	}
-	return out, nil
+	return h.decoded(), nil
 }
 
 func (s *httpStore) Clear(ctx context.Context, session string) error {
@@ -237,35 +245,41 @@ func (s *httpStore) Pop(ctx context.Context, session string) (contract.Message, 
 	return contract.Decode(h.Messages[0].Data), true, nil
 }
 
+// httpSession is a session in a list.
+type httpSession struct {
+	Key       string `json:"key"`
+	KeyBase64 []byte `json:"key_base64"`
+	Count     uint64 `json:"count"`
+}
+
 func (s *httpStore) Sessions(ctx context.Context, prefix string) ([]string, error) {
-	var keys []string
-	for cursor := ""; ; {
+	return s.listed(ctx, url.Values{"prefix": {prefix}}, func(found httpSession) bool { return found.Count > 0 })
+}
+
+// listed are the keys of the sessions that a list has and wanted says yes to.
+func (s *httpStore) listed(
+	ctx context.Context, q url.Values, wanted func(httpSession) bool,
+) (keys []string, err error) {
+	for q.Set("limit", "1000"); ; {
 		var page struct {
-			Sessions []struct {
-				Key       string `json:"key"`
-				KeyBase64 []byte `json:"key_base64"`
-				Count     uint64 `json:"count"`
-			} `json:"sessions"`
-			Cursor string `json:"cursor"`
-		}
-		q := url.Values{"prefix": {prefix}, "limit": {"1000"}}
-		if cursor != "" {
-			q.Set("cursor", cursor)
+			Sessions []httpSession `json:"sessions"`
+			Cursor   string        `json:"cursor"`
 		}
 		if err := s.call(ctx, "GET", "", "?"+q.Encode(), nil, &page); err != nil {
 			return nil, err
 		}
-		for _, ss := range page.Sessions {
-			if ss.Key == "" {
-				ss.Key = string(ss.KeyBase64)
+		for _, found := range page.Sessions {
+			if found.Key == "" {
+				found.Key = string(found.KeyBase64)
 			}
-			if ss.Count > 0 {
-				keys = append(keys, ss.Key)
+			if wanted(found) {
+				keys = append(keys, found.Key)
 			}
 		}
-		if cursor = page.Cursor; cursor == "" {
+		if page.Cursor == "" {
 			return keys, nil
 		}
+		q.Set("cursor", page.Cursor)
 	}
 }
 

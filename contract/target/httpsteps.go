@@ -28,7 +28,18 @@ func (s *httpStore) TransactSteps(
 	for _, st := range steps {
 		changes = append(changes, httpStep(st))
 	}
-	text, err := json.Marshal(map[string]any{"id": id, "conditions": required, "steps": changes})
+	answers, err := s.transact(ctx, id, required, changes)
+	for _, h := range answers {
+		popped = append(popped, h.decoded()...)
+	}
+	return popped, mustExist(err)
+}
+
+// transact makes a transaction, and returns the answers to its steps.
+func (s *httpStore) transact(
+	ctx context.Context, id string, conditions, steps []map[string]any,
+) ([]httpHistory, error) {
+	text, err := json.Marshal(map[string]any{"id": id, "conditions": conditions, "steps": steps})
 	if err != nil {
 		return nil, err
 	}
@@ -36,12 +47,7 @@ func (s *httpStore) TransactSteps(
 		Steps []httpHistory `json:"steps"`
 	}
 	err = s.send(ctx, "POST", "/transactions?encoding=base64", bytes.NewReader(text), &reply)
-	for _, st := range reply.Steps {
-		for _, m := range st.Messages {
-			popped = append(popped, contract.Decode(m.Data))
-		}
-	}
-	return popped, mustExist(err)
+	return reply.Steps, err
 }
 
 // httpStep is a step as the body of a transaction has it.
