@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"net"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/turnlog/turnlog"
 	"github.com/turnlog/turnlog/client"
+	"github.com/turnlog/turnlog/internal/ports"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -152,12 +152,13 @@ func ExampleDB_AddNode() {
 	// Output: hi
 }
 
-// freeAddr returns an address at which nothing listens.
+// freeAddr returns an address at which nothing else listens while the tests run.
 func freeAddr() string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addrs, err := reserved.Addrs(1)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return addrs[0]
 }
+
+var reserved ports.Reserved

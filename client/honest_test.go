@@ -3,11 +3,11 @@ package client
 import (
 	"context"
 	"errors"
-	"net"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/ports"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -179,15 +179,11 @@ func TestOnRetry(t *testing.T) {
 
 // A tail tells of its attempts, too, and counts the time from the last answer.
 func TestOnRetryOfATail(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
+	nowhere := ports.For(t, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	heard := 0
-	c := newTestClient(t, Config{Addrs: []string{l.Addr().String()}, RetryFor: long,
+	c := newTestClient(t, Config{Addrs: nowhere, RetryFor: long,
 		OnRetry: func(err error, elapsed time.Duration) {
 			if heard++; heard == 3 {
 				cancel()

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -227,20 +226,8 @@ func freePorts(t *testing.T, n int) []string {
 	return ports.For(t, n)
 }
 
-// freeBase returns a port base with room for a dev cluster.
+// freeBase returns a port base for a dev cluster of three nodes.
 func freeBase(t *testing.T) int {
 	t.Helper()
-next:
-	for base := 21000 + os.Getpid()%300*30; base < 32000; base += 30 {
-		for i := range 30 {
-			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", base+i))
-			if err != nil {
-				continue next
-			}
-			l.Close()
-		}
-		return base
-	}
-	t.Fatal("no free ports")
-	return 0
+	return ports.RowFor(t, 30)
 }
