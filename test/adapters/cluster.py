@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 """Runs three turnlog nodes for the stores in stores.py:
 
-    cluster.py start DIR | kill-leader DIR | stop DIR
+    cluster.py start DIR PORT… | kill-leader DIR | stop DIR
 
-DIR/address is where the first node serves Redis clients. kill-leader kills the leader with -9, starts
-it again, and returns when every node is ready.
+Nine ports are needed; on the first, the first node serves Redis clients. kill-leader kills the leader
+with -9, starts it again, and returns when every node is ready.
 """
 
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -22,30 +21,17 @@ START_TIMEOUT = 60  # seconds; the machine may be busy
 NODES = 3
 
 
-def free_ports(n):
-    held = [socket.socket() for _ in range(n)]
-    for s in held:
-        s.bind(("127.0.0.1", 0))
-    ports = [s.getsockname()[1] for s in held]
-    for s in held:
-        s.close()
-    return ports
-
-
 class Cluster:
-    def __init__(self, directory):
+    def __init__(self, directory, ports):
         self.directory = directory
         self.file = f"{directory}/nodes.json"
         if os.path.exists(self.file):
             with open(self.file) as f:
                 self.nodes = json.load(f)
             return
-        ports = free_ports(3 * NODES)
         self.nodes = {f"n{i + 1}": {"ports": ports[3 * i : 3 * i + 3]} for i in range(NODES)}
         with open(os.open(f"{directory}/secret", os.O_CREAT | os.O_WRONLY, 0o600), "w") as f:
             f.write(os.urandom(32).hex())
-        with open(f"{directory}/address", "w") as f:
-            f.write(f"127.0.0.1:{ports[0]}")
 
     def start(self, name):
         redis, http, raft = self.nodes[name]["ports"]
@@ -106,8 +92,8 @@ def until(condition, else_say):
 
 
 def main():
-    what, directory = sys.argv[1:]
-    cluster = Cluster(directory)
+    what, directory, *ports = sys.argv[1:]
+    cluster = Cluster(directory, ports)
     if what == "start":
         for name in cluster.nodes:
             cluster.start(name)

@@ -5,11 +5,15 @@ import glob
 import json
 import os
 import shutil
-import socket
 import subprocess
+import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.append(f"{ROOT}/sdk/python/tests")
+
+from ports import reserved  # noqa: E402
+
 TURNLOG = os.environ.get("TURNLOG", f"{ROOT}/bin/turnlog")
 PYTHON = (f"PYTHONPATH={ROOT}/sdk/python/src:{ROOT}/test/adapters/python"
           f" exec {ROOT}/bin/venv/bin/python -W ignore -m turnlog.contract")
@@ -21,12 +25,6 @@ NODE = f"cd {ROOT}/bin/node && exec node_modules/.bin/tsx turnlog_contract.ts"
 #
 # Each yields where it listens, and a shell command that kills it with -9, starts it
 # again and returns when it serves.
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 @contextlib.contextmanager
@@ -49,10 +47,11 @@ def answers_ping(port):
 @contextlib.contextmanager
 def redis(directory, settings=""):
     """A Redis with its default settings and those given."""
-    port, pid = free_port(), f"{directory}/redis.pid"
-    start = f"redis-server --port {port} --dir {directory} --daemonize yes --pidfile {pid} --logfile {directory}/redis.log {settings}"
-    with serving(f"{start} && {answers_ping(port)}", kill_by(pid)) as restart:
-        yield f"127.0.0.1:{port}", restart
+    with reserved(1) as (port,):
+        pid = f"{directory}/redis.pid"
+        start = f"redis-server --port {port} --dir {directory} --daemonize yes --pidfile {pid} --logfile {directory}/redis.log {settings}"
+        with serving(f"{start} && {answers_ping(port)}", kill_by(pid)) as restart:
+            yield f"127.0.0.1:{port}", restart
 
 
 def careful_redis(directory):
@@ -62,37 +61,38 @@ def careful_redis(directory):
 @contextlib.contextmanager
 def turnlog(directory):
     """A single node."""
-    port, pid = free_port(), f"{directory}/turnlog.pid"
-    start = (f"{TURNLOG} serve --data-dir {directory}/data --resp-addr 127.0.0.1:{port} --http-addr 127.0.0.1:{free_port()}"
-             f" --raft-addr 127.0.0.1:{free_port()} >>{directory}/log 2>&1 & echo $! >{pid}; {answers_ping(port)}")
-    with serving(start, kill_by(pid)) as restart:
-        yield f"127.0.0.1:{port}", restart
+    with reserved(3) as (port, http, raft):
+        pid = f"{directory}/turnlog.pid"
+        start = (f"{TURNLOG} serve --data-dir {directory}/data --resp-addr 127.0.0.1:{port} --http-addr 127.0.0.1:{http}"
+                 f" --raft-addr 127.0.0.1:{raft} >>{directory}/log 2>&1 & echo $! >{pid}; {answers_ping(port)}")
+        with serving(start, kill_by(pid)) as restart:
+            yield f"127.0.0.1:{port}", restart
 
 
 @contextlib.contextmanager
 def cluster(directory):
     """Three nodes, of which the command kills the leader. Clients know one of them."""
     tool = f"python3 {ROOT}/test/adapters/cluster.py"
-    with serving(f"{tool} start {directory}", f"{tool} stop {directory}"):
-        with open(f"{directory}/address") as f:
-            yield f.read(), f"{tool} kill-leader {directory}"
+    with reserved(9) as ports, serving(f"{tool} start {directory} {' '.join(map(str, ports))}", f"{tool} stop {directory}"):
+        yield f"127.0.0.1:{ports[0]}", f"{tool} kill-leader {directory}"
 
 
 @contextlib.contextmanager
 def postgres(directory):
     """A PostgreSQL with its default settings. It refuses to be run by root, and a
     killed one is not done before its last process has ended."""
-    program, data, port = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1], f"{directory}/data", free_port()
+    program, data = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1], f"{directory}/data"
     user = ""
     if os.getuid() == 0:
         user = "setpriv --reuid=postgres --regid=postgres --clear-groups -- "
         shutil.chown(directory, "postgres")
     subprocess.run(f"{user}{program}/initdb -D {data} -U turnlog --auth=trust --no-sync --encoding=UTF8 --locale=C",
                    shell=True, check=True, stdout=subprocess.DEVNULL, cwd="/")
-    start = f"{user}{program}/pg_ctl start -s -w -D {data} -l {directory}/log -o '-p {port} -k {directory} -h 127.0.0.1'"
     kill = f"pid=$(head -n 1 {data}/postmaster.pid); kill -9 $pid; while kill -0 $pid 2>/dev/null; do sleep 0.02; done"
-    with serving(f"cd / && until {start}; do sleep 0.1; done", kill) as restart:
-        yield f"127.0.0.1:{port}", restart
+    with reserved(1) as (port,):
+        start = f"{user}{program}/pg_ctl start -s -w -D {data} -l {directory}/log -o '-p {port} -k {directory} -h 127.0.0.1'"
+        with serving(f"cd / && until {start}; do sleep 0.1; done", kill) as restart:
+            yield f"127.0.0.1:{port}", restart
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ busy machine only the ratio means something.
 """
 
 import argparse
+import contextlib
 import glob
 import itertools
 import operator
@@ -34,7 +35,8 @@ from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.graph import START, StateGraph
 
 import turnlog
-from cluster import Cluster, free_ports
+from cluster import Cluster
+from ports import reserved
 from turnlog.langgraph import TurnlogSaver, copy_threads
 
 WHERE = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
@@ -111,6 +113,7 @@ class OnTurnlog:
         for node in self.cluster.nodes:
             if node.process.poll() is None:
                 node.kill(signal.SIGTERM)
+        self.cluster.stop()
 
 
 class OnPostgres:
@@ -125,7 +128,8 @@ class OnPostgres:
             as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
         init = [programs / "initdb", "-D", self.data, "-U", "turnlog", "--auth=trust", "--locale=C", "-E", "UTF8"]
         subprocess.run([*as_user, *init], check=True, stdout=subprocess.DEVNULL)
-        (port,) = free_ports(1)
+        self.held = contextlib.ExitStack()
+        (port,) = self.held.enter_context(reserved(1))
         serve = [programs / "postgres", "-D", self.data, "-p", str(port), "-k", directory, "-h", "127.0.0.1"]
         self.process = subprocess.Popen([*as_user, *serve], stderr=subprocess.DEVNULL)
         self.url = f"postgresql://turnlog@127.0.0.1:{port}/postgres"
@@ -155,6 +159,7 @@ class OnPostgres:
         """End the server."""
         self.process.terminate()
         self.process.wait(60)
+        self.held.close()
 
 
 def measure(kind, state, steps):

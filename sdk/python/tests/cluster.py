@@ -4,32 +4,17 @@ import contextlib
 import os
 import pathlib
 import signal
-import socket
 import subprocess
 import time
 import urllib.error
 import urllib.request
 
 import turnlog
+from ports import reserved
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BINARY = os.environ.get("TURNLOG_BINARY", str(ROOT / "bin" / "turnlog"))
 START_TIMEOUT = 60  # seconds; the machine may be busy
-
-
-def free_ports(n):
-    """Ports that nothing listens on, below those that the system gives to outgoing connections."""
-    found, first = [], 11000 + os.getpid() % 900 * 20
-    with contextlib.ExitStack() as held:
-        for port in range(first, 32000):
-            s = held.enter_context(socket.socket())
-            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            with contextlib.suppress(OSError):
-                s.bind(("127.0.0.1", port))
-                found.append(port)
-            if len(found) == n:
-                return found
-    raise RuntimeError("no free ports")
 
 
 class Node:
@@ -74,7 +59,8 @@ class Cluster:
     """Nodes on this machine, with their data in ``directory``."""
 
     def __init__(self, directory, size=3, arguments=()):
-        ports = free_ports(3 * size)
+        self._held = contextlib.ExitStack()
+        ports = self._held.enter_context(reserved(3 * size))
         each = [ports[3 * i : 3 * i + 3] for i in range(size)]
         extra = list(arguments)
         if size > 1:
@@ -121,3 +107,4 @@ class Cluster:
         for n in self.nodes:
             if n.process and n.process.poll() is None:
                 n.kill()
+        self._held.close()

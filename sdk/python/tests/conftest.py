@@ -1,3 +1,4 @@
+import contextlib
 import importlib.util
 import itertools
 import pathlib
@@ -9,6 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import turnlog
 from cluster import Cluster
+from ports import reserved
 
 # Its framework has an environment of its own: sdk/python/install.sh.
 collect_ignore = [] if importlib.util.find_spec("crewai") else ["test_crewai.py"]
@@ -39,6 +41,13 @@ def fresh_cluster(tmp_path):
 def client(cluster):
     with turnlog.Client(cluster.addresses) as made:
         yield made
+
+
+@pytest.fixture
+def ports():
+    """What reserves ports for processes of a test, until it has ended."""
+    with contextlib.ExitStack() as held:
+        yield lambda n, **how: held.enter_context(reserved(n, **how))
 
 
 _keys = itertools.count()

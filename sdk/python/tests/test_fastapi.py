@@ -16,7 +16,7 @@ import urllib.request
 import pytest
 
 import turnlog
-from cluster import ROOT, START_TIMEOUT, free_ports
+from cluster import ROOT, START_TIMEOUT
 from proxy import Proxy
 from turnlog.memory import Memory
 
@@ -107,9 +107,9 @@ class Talk:
 
 
 @pytest.mark.slow
-def test_deployed_and_killed_while_users_talk(fresh_cluster, tmp_path):
+def test_deployed_and_killed_while_users_talk(fresh_cluster, ports, tmp_path):
     proxy = Proxy(fresh_cluster.nodes[0].resp)
-    ports = free_ports(2)
+    ports = ports(2)
     blue = Service(ports[0], proxy.address, tmp_path / "blue.log")
     services = [blue]
     try:
@@ -155,10 +155,10 @@ def test_deployed_and_killed_while_users_talk(fresh_cluster, tmp_path):
 
 
 @pytest.mark.slow
-def test_what_the_readme_prints(cluster, tmp_path):
+def test_what_the_readme_prints(cluster, ports, tmp_path):
     page = (ROOT / "examples" / "fastapi-memory" / "README.md").read_text()
     printed = re.search(r"```\n(\$ .*?)```", page, re.DOTALL)[1]
-    (port,) = free_ports(1)
+    (port,) = ports(1)
     service = Service(port, cluster.addresses, tmp_path / "log")
     try:
         service.workers()

@@ -12,7 +12,7 @@ import venv
 import pytest
 
 import turnlog
-from cluster import BINARY, free_ports
+from cluster import BINARY
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 ADDRESSES = "127.0.0.1:7379,127.0.0.1:7389,127.0.0.1:7399"
@@ -48,15 +48,14 @@ def install(directory, line):
 
 
 @pytest.mark.slow
-def test_the_server_comes_with_the_package(tmp_path):
+def test_the_server_comes_with_the_package(ports, tmp_path):
     """`pip install turnlog && turnlog dev`, and a client that stays without the server."""
     wheel, _ = built(tmp_path)
     venv.create(tmp_path / "fresh", with_pip=True)
     programs = tmp_path / "fresh" / "bin"
     pip = [programs / "pip", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "install", "--find-links", tmp_path, wheel], check=True, capture_output=True)
-    free = free_ports(200)
-    base = next(p for p in free if set(range(p, p + 23)) <= set(free))
+    base, *_ = ports(23, in_a_row=True)
     command = [programs / "turnlog", "dev", "--port-base", str(base), "--data-dir", tmp_path / "dev"]
     with open(tmp_path / "dev.log", "wb") as log:
         dev = subprocess.Popen(command, stdout=log, stderr=log)
