@@ -1,20 +1,12 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Client, type Config } from "turnlog";
+import { Reserved } from "./ports.js";
 
 export const binary = process.env.TURNLOG ?? resolve(import.meta.dirname, "../../../../bin/turnlog");
-
-async function freePorts(n: number): Promise<number[]> {
-  const servers = Array.from({ length: n }, () => createServer().listen(0, "127.0.0.1"));
-  await Promise.all(servers.map((s) => once(s, "listening")));
-  const ports = servers.map((s) => (s.address() as { port: number }).port);
-  await Promise.all(servers.map((s) => once(s.close(), "close")));
-  return ports;
-}
 
 /** A cluster of real nodes, each a process of the built binary. */
 export class Cluster {
@@ -23,11 +15,13 @@ export class Cluster {
   readonly #flags: string[][] = [];
   readonly #nodes: ChildProcess[] = [];
   readonly #clients: Client[] = [];
+  #reserved = new Reserved();
 
   /** Starts n nodes and waits until they serve. */
   static async start(n = 3, ...flags: string[]): Promise<Cluster> {
     const c = new Cluster();
-    const ports = await freePorts(3 * n);
+    c.#reserved = await Reserved.of(3 * n);
+    const { ports } = c.#reserved;
     const peers = Array.from({ length: n }, (_, i) => `n${i + 1}=127.0.0.1:${ports[3 * i + 2]}`).join(",");
     for (let i = 0; i < n; i++) {
       const [resp, http, raft] = ports.slice(3 * i).map((p) => `127.0.0.1:${p}`);
@@ -104,6 +98,7 @@ export class Cluster {
   async stop(): Promise<void> {
     await Promise.all(this.#clients.map((c) => c.close()));
     await Promise.all(this.#nodes.map((_, i) => this.kill(i)));
+    await this.#reserved.release();
     rmSync(this.#dir, { recursive: true, force: true });
   }
 }

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { Cluster, binary } from "./cluster.js";
+import { Reserved } from "./ports.js";
 
 const root = resolve(import.meta.dirname, "../..");
 const dir = mkdtempSync(join(tmpdir(), "turnlog-typescript-package-"));
@@ -49,16 +49,6 @@ function tsc(...args: string[]): void {
   run(join(root, "node_modules/.bin/tsc"), "--strict", "--noEmit", "--target", "es2022", ...types, ...args);
 }
 
-/** The first of n free ports in a row, below those that the system gives to connections. */
-async function freeRange(n: number): Promise<number> {
-  for (let first = 11000 + 20 * (process.pid % 900); ; first += n) {
-    const servers = Array.from({ length: n }, (_, i) => createServer().listen(first + i, "127.0.0.1"));
-    const free = await Promise.all(servers.map((s) => once(s, "listening"))).catch(() => undefined);
-    await Promise.all(servers.map((s) => new Promise((closed) => s.close(closed))));
-    if (free) return first;
-  }
-}
-
 /** The programs of a document, with the addresses of this cluster. */
 function programs(document: string): string[] {
   const fenced = /^```ts\n(.*?)^```$/gms;
@@ -76,7 +66,7 @@ function commonJS(program: string): string {
   return `${lines.filter((l) => l.includes("require(")).join("\n")}\n(async () => {\n${body}\n})();\n`;
 }
 
-test("the server comes with a package for this platform, and the client works without", async () => {
+test("the server comes with a package for this platform, and the client works without", async (t) => {
   const missing = spawnSync("npx", ["--no-install", "turnlog", "--version"], { cwd: dir, encoding: "utf8" });
   const platform = `@turnlog/server-${process.platform}-${process.arch}`;
   assert.equal(missing.status, 1);
@@ -94,7 +84,9 @@ test("the server comes with a package for this platform, and the client works wi
   assert.equal(run(program, "--version"), execFileSync(binary, ["--version"], { encoding: "utf8" }));
   assert.equal(spawnSync(program, ["read", "--nonsense"], { cwd: dir }).status, 2);
 
-  const base = await freeRange(3);
+  const reserved = await Reserved.row(3);
+  t.after(() => reserved.release());
+  const base = reserved.ports[0]!;
   const dev = spawn(program, ["dev", "--nodes", "1", "--port-base", String(base)], {
     cwd: dir,
     stdio: "ignore",
