@@ -2,7 +2,6 @@ package io.github.turnlog.memory;
 
 import java.io.File;
 import java.io.IOException;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -16,6 +15,7 @@ final class Cluster {
     static final String BINARY = System.getProperty("turnlog", new File("../../bin/turnlog").getAbsolutePath());
 
     private final Path dir;
+    private final Ports reserved;
     private final List<List<String>> commands = new ArrayList<>();
     private final List<Process> nodes = new ArrayList<>();
     private final List<String> urls = new ArrayList<>();
@@ -28,7 +28,8 @@ final class Cluster {
     /** Starts nodes, whose HTTP interface is at the scheme, with further options. */
     Cluster(int size, String scheme, List<String> options) throws IOException {
         dir = Files.createTempDirectory("turnlog-java-");
-        List<Integer> ports = freePorts(3 * size);
+        reserved = new Ports(3 * size);
+        List<Integer> ports = reserved.numbers();
         StringBuilder peers = new StringBuilder();
         for (int i = 0; i < size; i++) {
             peers.append(i > 0 ? "," : "").append("n" + (i + 1) + "=127.0.0.1:" + ports.get(3 * i + 2));
@@ -44,19 +45,6 @@ final class Cluster {
             nodes.add(null);
             start(i);
         }
-    }
-
-    private static List<Integer> freePorts(int n) throws IOException {
-        List<ServerSocket> sockets = new ArrayList<>();
-        List<Integer> ports = new ArrayList<>();
-        for (int i = 0; i < n; i++) {
-            sockets.add(new ServerSocket(0));
-            ports.add(sockets.get(i).getLocalPort());
-        }
-        for (ServerSocket s : sockets) {
-            s.close();
-        }
-        return ports;
     }
 
     private void start(int i) throws IOException {
@@ -110,6 +98,7 @@ final class Cluster {
         for (int i = 0; i < nodes.size(); i++) {
             kill(i);
         }
+        reserved.close();
         try (Stream<Path> files = Files.walk(dir)) {
             files.sorted(Comparator.reverseOrder()).map(Path::toFile).forEach(File::delete);
         }
