@@ -72,7 +72,7 @@ checkout=${TESTS:-$root/bin/redis-$version}
 [[ -f $checkout/tests/test_helper.tcl ]] || fail "$checkout is no checkout of redis/redis"
 
 work=$(mktemp -d)
-port=${PORT:-17379} nodes=${NODES:-1}
+port=${PORT:-32379} nodes=${NODES:-1} # neither a port that tests reserve nor one of outgoing connections
 "${TURNLOG:-$root/bin/turnlog}" dev --nodes "$nodes" --port-base "$port" --data-dir "$work/data" >"$work/dev.log" 2>&1 &
 dev=$!
 finish() {
