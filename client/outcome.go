@@ -53,12 +53,33 @@ func byCaller(ctx context.Context, err error) bool {
 // dialError says why a node could not be reached, and whether trying again may help.
 func dialError(ctx context.Context, n *node, err error) error {
 	if e := resp.Error(""); errors.As(err, &e) {
-		return fmt.Errorf("%s rejects the connection: %w", n.addr, errorReply(e))
+		return rejection(n, e)
 	}
 	if byCaller(ctx, err) {
 		return fmt.Errorf("%w: %w", turn.Errorf(turn.Unavailable, "nothing was sent to %s", n.addr), err)
 	}
-	return fmt.Errorf("%w: %w", turn.Errorf(turn.Unavailable, "%s cannot be reached", n.addr), err)
+	failed := turn.Errorf(turn.Unavailable, "%s cannot be reached", n.addr)
+	explained, lasts := whyNot(err)
+	switch {
+	case lasts:
+		return lasting{fmt.Errorf("%w (%s): %w", failed, explained, err)}
+	case explained != "":
+		return fmt.Errorf("%w (%s): %w", failed, explained, err)
+	}
+	return fmt.Errorf("%w: %w", failed, err)
+}
+
+// rejection is the error of a connection that a node answers with e.
+func rejection(n *node, e resp.Error) error {
+	reply := errorReply(e)
+	if e.Code() == "NOAUTH" {
+		reply.Message = "it has users, and neither a user nor a password is given"
+	}
+	err := fmt.Errorf("%s rejects the connection: %w", n.addr, reply)
+	if lastingReply(reply) {
+		return lasting{err}
+	}
+	return err
 }
 
 // replyError returns the error that v is, nil if it is none.

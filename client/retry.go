@@ -48,6 +48,7 @@ func (c *Client) retry(ctx context.Context, r *request, attempt attemptFunc) (re
 			return v, nil
 		}
 		e := turn.AsError(err)
+		nodes.note(n.addr, err)
 		switch e.Kind {
 		case turn.Unknown:
 			uncertain = true
@@ -56,7 +57,10 @@ func (c *Client) retry(ctx context.Context, r *request, attempt attemptFunc) (re
 			c.router.failed(n)
 		case turn.Overloaded:
 		default:
-			return v, settle(uncertain, err)
+			if !isLasting(err) {
+				return v, settle(uncertain, err)
+			}
+			c.router.failed(n)
 		}
 		if e.Kind == turn.Unknown && r.again == never {
 			return v, err
@@ -64,10 +68,9 @@ func (c *Client) retry(ctx context.Context, r *request, attempt attemptFunc) (re
 		if c.ended(ctx) != nil || errors.Is(err, ErrClosed) {
 			return v, c.gaveUp(ctx, settle(uncertain, nodes.all(n.addr, err)))
 		}
-		if c.cfg.RetryFor < 0 || time.Since(start)+pause > c.cfg.RetryFor {
+		if c.cfg.RetryFor < 0 || time.Since(start)+pause > c.cfg.RetryFor || nodes.last(c.router.size()) {
 			return v, settle(uncertain, nodes.all(n.addr, err))
 		}
-		nodes.note(n.addr, err)
 		c.retrying(err, start)
 		if !c.sleep(ctx, rand.N(pause)+pause/2) {
 			return v, c.gaveUp(ctx, settle(uncertain, nodes.all(n.addr, err)))

@@ -83,6 +83,13 @@ func (r *router) worked(n *node) {
 	n.badUntil = time.Time{}
 }
 
+// size is how many nodes there are.
+func (r *router) size() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.nodes)
+}
+
 // askLeader reports whether the caller should find out who leads, which is so
 // for one caller in a period.
 func (r *router) askLeader() bool {

@@ -42,6 +42,7 @@ type tail struct {
 	done        bool
 	down        time.Time // since when nothing was answered; zero: it was
 	pause       time.Duration
+	nodes       tried // since then
 }
 
 // follow tails over one connection until it fails or the consumer stops.
@@ -60,18 +61,19 @@ func (t *tail) follow(ctx context.Context) {
 		t.stop(err)
 		return
 	}
-	switch turn.KindOf(err) {
-	case turn.Unavailable, turn.Overloaded, turn.Unknown:
+	switch k := turn.KindOf(err); {
+	case k == turn.Unavailable, k == turn.Overloaded, k == turn.Unknown, isLasting(err):
 		c.router.failed(n)
 	default:
 		t.stop(err)
 		return
 	}
 	if t.down.IsZero() {
-		t.down, t.pause = time.Now(), backoffFirst
+		t.down, t.pause, t.nodes = time.Now(), backoffFirst, nil
 	}
-	if time.Since(t.down) > c.cfg.RetryFor {
-		t.stop(err)
+	t.nodes.note(n.addr, err)
+	if time.Since(t.down) > c.cfg.RetryFor || t.nodes.last(c.router.size()) {
+		t.stop(t.nodes.all(n.addr, err))
 		return
 	}
 	c.retrying(err, t.down)

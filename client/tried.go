@@ -21,6 +21,11 @@ func (t *tried) note(addr string, err error) {
 	*t = append(slices.DeleteFunc(*t, func(n triedNode) bool { return n.addr == addr }), triedNode{addr, err})
 }
 
+// last reports whether every one of so many nodes has failed for a reason that lasts.
+func (t tried) last(nodes int) bool {
+	return len(t) >= nodes && !slices.ContainsFunc(t, func(n triedNode) bool { return !isLasting(n.err) })
+}
+
 // all is the error of a call whose last attempt, at addr, ended with err. If no node could serve the call, it says so
 // of each node, and first what one answered.
 func (t tried) all(addr string, err error) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -121,11 +122,25 @@ func (c *secureConn) ConnectionState() tls.ConnectionState {
 	}
 	defer leave()
 	var not tls.RecordHeaderError
-	if errors.As(c.tls.HandshakeContext(ctx), &not) && not.Conn != nil && isHTTP(not.RecordHeader) {
-		_, _ = io.WriteString(not.Conn,
-			"HTTP/1.0 400 Bad Request\r\nConnection: close\r\n\r\nthis port takes HTTPS only\n")
+	if errors.As(c.tls.HandshakeContext(ctx), &not) && not.Conn != nil {
+		_, _ = io.WriteString(not.Conn, withoutTLS(not.RecordHeader))
 	}
 	return c.tls.ConnectionState()
+}
+
+const httpsOnly = `{"error":{"code":"INVALID","message":"this port takes HTTPS only","outcome":"not_applied","retry":false}}` +
+	"\n"
+
+// withoutTLS answers a request that does not begin with TLS, as far as its protocol is known.
+func withoutTLS(begin [5]byte) string {
+	switch {
+	case isHTTP(begin):
+		return fmt.Sprintf("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: application/json\r\n"+
+			"Content-Length: %d\r\n\r\n%s", len(httpsOnly), httpsOnly)
+	case begin[0] == '*':
+		return "-ERR this port takes HTTPS only, and is not the one for Redis clients\r\n"
+	}
+	return ""
 }
 
 // isHTTP reports whether what should begin a TLS record looks like a request.

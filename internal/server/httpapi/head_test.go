@@ -143,7 +143,8 @@ func TestRefusedBodiesAreNotAwaited(t *testing.T) {
 	}
 }
 
-// With TLS, every name of the server will do, and who speaks plain HTTP is told so.
+// With TLS, every name of the server will do, and who speaks plain HTTP is told so, in the form of all errors; so is
+// a Redis client.
 func TestTLS(t *testing.T) {
 	change, dial := withTLS(t)
 	d := startServer(t, change)
@@ -153,8 +154,17 @@ func TestTLS(t *testing.T) {
 		t.Errorf("%v, %+v", err, res)
 	}
 	if a := d.send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"); a.status != 400 ||
-		!strings.Contains(a.body, "HTTPS") {
+		!strings.Contains(a.body, `"code":"INVALID","message":"this port takes HTTPS only","outcome":"not_applied"`) {
 		t.Errorf("plain HTTP: %+v", a)
+	}
+	plain, err := net.Dial("tcp", d.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
+	fmt.Fprint(plain, "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n")
+	if said, _ := io.ReadAll(plain); !strings.HasPrefix(string(said), "-ERR this port takes HTTPS only") {
+		t.Errorf("a Redis client without TLS: %q", said)
 	}
 }
 

@@ -382,3 +382,13 @@ func words(line string) (args [][]byte) {
 	}
 	return args
 }
+
+// Who sends a request without TLS to a port with TLS is told so.
+func TestRequestWithoutTLS(t *testing.T) {
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), Listener: listenTLS(t)})
+	c := dial(t, s.addr())
+	if got := show(c.do("HELLO", "3")); got != "-ERR this port takes TLS only" {
+		t.Errorf("%s", got)
+	}
+	c.expectClosed()
+}

@@ -5,6 +5,7 @@ import { Lost, type Connection, type Reply } from "./connection.js";
 import { Fields, sessionInfo, text, type SessionInfo } from "./decode.js";
 import { TurnlogError, asTurnlogError, invalid, withoutKind } from "./errors.js";
 import { Hash } from "./hash.js";
+import { lasting, lasts, unanswered, whyNot } from "./lasting.js";
 import type { Node } from "./node.js";
 import { Request, encode, type Key } from "./request.js";
 import { Router } from "./router.js";
@@ -203,11 +204,14 @@ export class Client {
     try {
       return await call.wait(connection);
     } catch (err) {
-      if (TurnlogError.is(err)) throw err;
-      let why = `${node.addr.text} cannot be reached (${reason(err)})`;
-      if (err instanceof CallEnded) why = `the call ended before ${node.addr.text} was reached`;
-      if (this.closed.aborted) why = "the client is closed";
-      throw new TurnlogError("UNAVAILABLE", `${why}; nothing was sent`, { cause: err });
+      const at = node.addr.text;
+      if (TurnlogError.is(err)) throw rejection(at, err);
+      if (this.closed.aborted) throw notSent("the client is closed", err);
+      if (err instanceof CallEnded) throw notSent(`the call ended before ${at} was reached`, err);
+      const lasts = whyNot(err);
+      const explained = [lasts ?? unanswered(err), reason(err).trim()].filter(Boolean).join("; ");
+      const error = notSent(`${at} cannot be reached (${explained})`, err);
+      throw lasts ? lasting(error) : error;
     }
   }
 
@@ -229,12 +233,13 @@ export class Client {
         error = asTurnlogError(err);
       }
       const { kind } = error;
-      if (kind === "UNKNOWN_OUTCOME" || kind === "UNAVAILABLE") this.router.failed(node);
+      if (kind === "UNKNOWN_OUTCOME" || kind === "UNAVAILABLE" || lasts(error)) this.router.failed(node);
       else if (kind !== "OVERLOADED") throw settle(uncertain, error);
       uncertain ||= kind === "UNKNOWN_OUTCOME";
       if (kind === "UNKNOWN_OUTCOME" && request.again === "never") throw error;
       tried.note(node.addr.text, error);
-      const late = performance.now() - start + pause > this.settings.retryFor;
+      const late =
+        performance.now() - start + pause > this.settings.retryFor || tried.lastingly(this.router.size);
       if (call.over || late || !(await call.sleep(pause * (0.5 + Math.random()), this.closed))) {
         const last = settle(uncertain, this.closed.aborted ? error : tried.all(error));
         throw call.over ? new TurnlogError(last.kind, withoutKind(last), { cause: call.reason }) : last;
@@ -310,10 +315,28 @@ function settle(uncertain: boolean, error: TurnlogError): TurnlogError {
   return new TurnlogError("UNKNOWN_OUTCOME", `${lost} (then: ${error.message})`, { cause: error });
 }
 
+function notSent(why: string, cause: unknown): TurnlogError {
+  return new TurnlogError("UNAVAILABLE", `${why}; nothing was sent`, { cause });
+}
+
+/**
+ * The error of a connection that a node answers with one. A node that takes TLS only says INVALID, and so does what
+ * is older than this package, or no node at all.
+ */
+function rejection(addr: string, error: TurnlogError): TurnlogError {
+  if (error.retryable) return error;
+  const unnamed = error.kind === "UNAUTHORIZED" && error.message.includes("HELLO must be called");
+  const why = unnamed ? "it has users, and neither a user nor a password is given" : withoutKind(error);
+  const rejected = new TurnlogError(error.kind, `${addr} rejects the connection: ${why}`, { cause: error });
+  return error.kind === "INVALID" ? lasting(rejected) : rejected;
+}
+
 /** What went wrong; of several addresses of a name, with each of them. */
 function reason(err: unknown): string {
   if (err instanceof AggregateError && err.message === "") return err.errors.map(reason).join(", ");
-  return err instanceof Error ? err.message || err.name : String(err);
+  if (!(err instanceof Error)) return String(err);
+  const openssl = /:SSL routines:[^:]*:([^:]+):/.exec(err.message); // the rest is where in its source
+  return openssl?.[1] ?? (err.message || err.name);
 }
 
 /** @internal */

@@ -36,6 +36,11 @@ export class Router {
     return node;
   }
 
+  /** How many nodes there are. */
+  get size(): number {
+    return this.#nodes.length;
+  }
+
   /** Returns the node to try next. */
   pick(): Node {
     const now = performance.now();

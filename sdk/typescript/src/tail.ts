@@ -3,12 +3,14 @@ import { Call } from "./call.js";
 import { gaveUp, roundTrip, type Client } from "./client.js";
 import type { Connection, Reply } from "./connection.js";
 import { TurnlogError, asTurnlogError } from "./errors.js";
+import { lasts } from "./lasting.js";
 import type { Message } from "./message.js";
 import type { Node } from "./node.js";
 import type { Request } from "./request.js";
 import type { Consistency } from "./options.js";
 import { history, type History } from "./results.js";
 import type { Session } from "./session.js";
+import { Tried } from "./tried.js";
 
 /** How long the server holds back an empty answer. */
 const block = 5_000;
@@ -28,6 +30,7 @@ export class Tail {
   #incarnation = 0; // of the session that #after belongs to; 0: not known yet
   #down: number | undefined; // since when nothing was answered
   #pause = pauseFirst;
+  #tried = new Tried(); // since then
 
   constructor(client: Client, session: Session, after: number, options: { signal?: AbortSignal | undefined }) {
     this.#client = client;
@@ -86,13 +89,16 @@ export class Tail {
   /** Waits before the next attempt, or throws if there is to be none. */
   async #failed(node: Node, error: TurnlogError): Promise<void> {
     if (this.#call.over) throw gaveUp(this.#call, "the tail was ended");
-    if (!["UNAVAILABLE", "OVERLOADED", "UNKNOWN_OUTCOME"].includes(error.kind)) throw error;
+    if (!["UNAVAILABLE", "OVERLOADED", "UNKNOWN_OUTCOME"].includes(error.kind) && !lasts(error)) throw error;
     this.#client.router.failed(node);
     if (this.#down === undefined) {
       this.#down = performance.now();
       this.#pause = pauseFirst;
+      this.#tried = new Tried();
     }
-    if (performance.now() - this.#down > this.#client.settings.retryFor) throw error;
+    this.#tried.note(node.addr.text, error);
+    const late = performance.now() - this.#down > this.#client.settings.retryFor;
+    if (late || this.#tried.lastingly(this.#client.router.size)) throw this.#tried.all(error);
     if (!(await this.#call.sleep(this.#pause, this.#client.closed))) {
       throw this.#call.over ? gaveUp(this.#call, "the tail was ended") : error;
     }

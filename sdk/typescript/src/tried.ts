@@ -1,4 +1,5 @@
 import { TurnlogError, withoutKind } from "./errors.js";
+import { lasts } from "./lasting.js";
 
 /** The last error of each node that a call failed at. @internal */
 export class Tried {
@@ -8,6 +9,11 @@ export class Tried {
   note(addr: string, error: TurnlogError): void {
     this.#nodes.delete(addr);
     this.#nodes.set(addr, error);
+  }
+
+  /** Whether every one of so many nodes has failed for a reason that lasts. */
+  lastingly(nodes: number): boolean {
+    return this.#nodes.size >= nodes && [...this.#nodes.values()].every(lasts);
   }
 
   /**

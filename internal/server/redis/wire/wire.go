@@ -160,7 +160,12 @@ func (w *Wire) ShakeHands() error {
 		return err
 	}
 	defer leave()
-	return secured.HandshakeContext(ctx)
+	err = secured.HandshakeContext(ctx)
+	var not tls.RecordHeaderError
+	if errors.As(err, &not) && not.Conn != nil && not.RecordHeader[0] == '*' { // a request without TLS
+		_, _ = io.WriteString(not.Conn, "-ERR this port takes TLS only\r\n")
+	}
+	return err
 }
 
 // SetUnauthenticated gives a client that has yet to authenticate ReadTimeout for it; one that has, or need

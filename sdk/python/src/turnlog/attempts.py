@@ -34,10 +34,26 @@ SETTLING = (
 )
 
 
+class WrongNodes:
+    """The nodes that no further attempt will mend, of those of the configuration."""
+
+    __slots__ = ("_all", "_wrong")
+
+    def __init__(self, config: Config) -> None:
+        self._all = len(set(config.addresses))
+        self._wrong: set[str] = set()
+
+    def all_after(self, error: TurnlogError) -> bool:
+        """Whether with this error no node is left."""
+        if error.wrong_node:
+            self._wrong.add(error.wrong_node)
+        return len(self._wrong) >= self._all
+
+
 class Attempts:
     """Decides after each failed attempt of one call. Times are of the clock ``now``."""
 
-    __slots__ = ("_again", "_deadline", "_now", "_pause", "_retry_until", "_uncertain", "made")
+    __slots__ = ("_again", "_deadline", "_now", "_pause", "_retry_until", "_uncertain", "_wrong", "made")
 
     def __init__(
         self,
@@ -53,13 +69,15 @@ class Attempts:
         self._pause = PAUSE_FIRST
         self._now = now
         self._uncertain = False  # an attempt before may have been carried out
+        self._wrong = WrongNodes(config)
         self.made = 1
 
     def failed(self, error: TurnlogError) -> float:
         """Return the seconds to wait before the next attempt, or raise what the caller is told."""
         unknown = isinstance(error, UnknownOutcomeError)
         self._uncertain = self._uncertain or unknown
-        if not unknown and not isinstance(error, (UnavailableError, OverloadedError)):
+        passing = isinstance(error, (UnavailableError, OverloadedError)) or error.wrong_node != ""
+        if (not unknown and not passing) or self._wrong.all_after(error):
             raise self._settled(error)
         if unknown and self._again is Again.NEVER:
             raise error

@@ -18,6 +18,8 @@ class TurnlogError(Exception):
         timed_out: A deadline ended the call.
         condition: Which condition of a transaction does not hold, from 1; 0: none.
         step: Which step of a transaction cannot take place, from 1; 0: none.
+        wrong_node: The address of a node, if no further attempt at it will mend this: its configuration, or the
+            client's, is wrong. Otherwise empty.
     """
 
     code: ClassVar[str] = "INTERNAL"
@@ -30,6 +32,7 @@ class TurnlogError(Exception):
         self.timed_out = timed_out
         self.condition = 0
         self.step = 0
+        self.wrong_node = ""
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from redis import exceptions as redis_errors
 
-from . import errors
+from . import errors, refusal
 from .errors import ConflictError, TurnlogError, UnavailableError, UnknownOutcomeError
 from .operation import Again, Operation
 
@@ -103,7 +103,15 @@ def unreachable(address: str, error: BaseException, *, timed_out: bool) -> Turnl
     """Return the error of a connection that could not be made."""
     reply = reply_error(error) if isinstance(error, Exception) else None
     if reply is None:
-        return UnavailableError(f"{address} cannot be reached: {error}; nothing was sent", timed_out=timed_out)
+        explained, lasts = refusal.explain(error)
+        why = f" ({explained})" if explained else ""
+        failed = UnavailableError(f"{address} cannot be reached{why}: {error}; nothing was sent", timed_out=timed_out)
+        failed.wrong_node = address if lasts else ""
+        return failed
+    if isinstance(reply, errors.UnauthorizedError) and "HELLO must be called" in reply.message:
+        reply.message = "it has users, and neither a user nor a password is given"
+    elif isinstance(reply, errors.InvalidError):  # a node that takes TLS only, or is older, or no node at all
+        reply.wrong_node = address
     reply.message = f"{address} rejects the connection: {reply.message}"
     return reply
 
@@ -119,7 +127,7 @@ def unreadable(operation: Operation[Any], error: Exception) -> TurnlogError:
 
 def of_node(error: TurnlogError) -> bool:
     """Whether another node may do better."""
-    return isinstance(error, (UnavailableError, UnknownOutcomeError))
+    return isinstance(error, (UnavailableError, UnknownOutcomeError)) or error.wrong_node != ""
 
 
 def too_late() -> TurnlogError:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def tail(client: Client, key: bytes, after: int) -> Iterator[Message]:
     """Yield messages over as many connections as it takes."""
-    position = TailPosition(key, after, client.config.retry_for)
+    position = TailPosition(key, after, client.config)
     while True:
         try:
             node, connection = client.dial(None)

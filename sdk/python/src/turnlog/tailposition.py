@@ -7,7 +7,8 @@ import time
 from typing import Any
 
 from . import requests
-from .attempts import PAUSE_FIRST, PAUSE_MOST
+from .attempts import PAUSE_FIRST, PAUSE_MOST, WrongNodes
+from .config import Config
 from .errors import OverloadedError, TurnlogError, UnavailableError, UnknownOutcomeError
 from .message import Message
 from .operation import Operation
@@ -22,11 +23,12 @@ PAGE_BYTES = 4 << 20
 class TailPosition:
     """The position of a tail, and how long it has had no answer."""
 
-    def __init__(self, key: bytes, after: int, retry_for: float) -> None:
+    def __init__(self, key: bytes, after: int, config: Config) -> None:
         self._key = key
         self._after = after
         self._incarnation = 0  # of the session that after belongs to; 0: not known yet
-        self._retry_for = retry_for
+        self._config = config
+        self._wrong = WrongNodes(config)
         self._down_since: float | None = None
         self._pause = PAUSE_FIRST
         self._waiting = False
@@ -59,7 +61,7 @@ class TailPosition:
         If they belong to another session than the one that was followed, there are none yet:
         the next read begins at that one's start.
         """
-        self._down_since, self._pause = None, PAUSE_FIRST
+        self._down_since, self._pause, self._wrong = None, PAUSE_FIRST, WrongNodes(self._config)
         self._waiting, self._own = not found.more, bool(found.messages)
         known = self._incarnation != 0
         same = known and found.incarnation == self._incarnation
@@ -78,12 +80,13 @@ class TailPosition:
 
     def failed(self, error: TurnlogError) -> float:
         """Return how long to wait before the next connection, or raise the error."""
-        if not isinstance(error, (UnavailableError, OverloadedError, UnknownOutcomeError)):
+        passing = isinstance(error, (UnavailableError, OverloadedError, UnknownOutcomeError)) or error.wrong_node
+        if not passing or self._wrong.all_after(error):
             raise error
         now = time.monotonic()
         if self._down_since is None:
             self._down_since = now
-        if now - self._down_since > self._retry_for:
+        if now - self._down_since > self._config.retry_for:
             raise error
         pause = self._pause
         self._pause = min(2 * pause, PAUSE_MOST)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 async def tail(client: AsyncClient, key: bytes, after: int) -> AsyncIterator[Message]:
     """Yield messages over as many connections as it takes."""
-    position = TailPosition(key, after, client.config.retry_for)
+    position = TailPosition(key, after, client.config)
     stall = BLOCK + client.config.stall_timeout
     while True:
         try:

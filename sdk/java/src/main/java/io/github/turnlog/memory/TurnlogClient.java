@@ -13,11 +13,11 @@ import java.net.http.HttpResponse;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Base64;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLContext;
-import javax.net.ssl.SSLHandshakeException;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
@@ -136,6 +136,7 @@ public final class TurnlogClient {
     JsonNode send(String method, String path, String body) {
         long deadline = System.nanoTime() + retryFor.toNanos();
         boolean maybe = false;
+        BitSet wrong = new BitSet(); // nodes that no further attempt mends
         Duration pause = FIRST_PAUSE;
         for (int node = preferred.get();; node = (node + 1) % nodes.size()) {
             TurnlogException failed;
@@ -146,8 +147,12 @@ public final class TurnlogClient {
             } catch (Again again) {
                 maybe |= again.failed.maybeApplied();
                 failed = again.failed;
+                wrong.set(node, again.lasts);
             } catch (TurnlogException e) {
                 throw maybe && UNSETTLING.contains(e.code()) ? e.afterUnknown() : e;
+            }
+            if (wrong.cardinality() == nodes.size()) {
+                throw new TurnlogException(failed.code(), failed.detail(), maybe, failed);
             }
             if (System.nanoTime() + pause.toNanos() > deadline) {
                 throw new TurnlogException(failed.code(), "no node carried it out within " + retryFor.toMillis()
@@ -162,10 +167,12 @@ public final class TurnlogClient {
     private static final class Again extends Exception {
         private static final long serialVersionUID = 1;
         final TurnlogException failed;
+        final boolean lasts; // until somebody changes the configuration of the client, or of the node
 
-        Again(TurnlogException failed) {
+        Again(TurnlogException failed, boolean lasts) {
             super(failed);
             this.failed = failed;
+            this.lasts = lasts;
         }
     }
 
@@ -184,10 +191,12 @@ public final class TurnlogClient {
         HttpResponse<byte[]> response;
         try {
             response = http.send(request.build(), HttpResponse.BodyHandlers.ofByteArray());
-        } catch (ConnectException | HttpConnectTimeoutException | SSLHandshakeException e) { // before the request
-            throw new Again(new TurnlogException("UNAVAILABLE", node + " cannot be reached: " + e, false, e));
+        } catch (ConnectException | HttpConnectTimeoutException e) { // before the request
+            throw new Again(new TurnlogException("UNAVAILABLE", node + " cannot be reached: " + e, false, e), false);
         } catch (IOException e) {
-            throw new Again(new TurnlogException("UNAVAILABLE", node + " gave no answer: " + e, writes, e));
+            boolean lasts = Refusal.lasts(e);
+            String what = node + (lasts ? " cannot be reached: " : " gave no answer: ") + Refusal.explain(e);
+            throw new Again(new TurnlogException("UNAVAILABLE", what, writes && !lasts, e), lasts);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new TurnlogException("UNAVAILABLE", "the thread was interrupted", writes, e);
@@ -201,7 +210,7 @@ public final class TurnlogClient {
             answer = JSON.readTree(response.body());
         } catch (IOException e) {
             throw new Again(new TurnlogException("UNAVAILABLE", node + " answered with status "
-                    + response.statusCode() + " and no JSON", writes, e));
+                    + response.statusCode() + " and no JSON", writes, e), false);
         }
         if (response.statusCode() / 100 == 2) {
             return answer;
@@ -210,8 +219,9 @@ public final class TurnlogClient {
         TurnlogException failed = new TurnlogException(error.path("code").asText("INTERNAL"),
                 error.path("message").asText("status " + response.statusCode()),
                 writes && !error.path("outcome").asText().equals("not_applied"), null);
-        if (error.path("retry").asBoolean() || failed.code().equals("UNKNOWN_OUTCOME")) {
-            throw new Again(failed);
+        boolean httpsOnly = failed.detail().equals("this port takes HTTPS only"); // another node may take HTTP
+        if (error.path("retry").asBoolean() || failed.code().equals("UNKNOWN_OUTCOME") || httpsOnly) {
+            throw new Again(failed, httpsOnly);
         }
         throw failed;
     }

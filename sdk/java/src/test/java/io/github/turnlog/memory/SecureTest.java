@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.net.httpserver.HttpServer;
@@ -97,6 +98,29 @@ class SecureTest {
         assertInstanceOf(SSLHandshakeException.class, e.getCause().getCause());
         assertFalse(e.maybeApplied(), e.toString());
         assertFalse(e.toString().contains(password), e.toString());
+    }
+
+    /** What no further attempt mends was tried again for all of retryFor, and did not say what to do. */
+    @Test
+    void aWrongNodeIsAnErrorAtOnce() {
+        client(secured.url(0)).ca(ca).user("bot", password).build().send("GET", "/v1/sessions/chat:1", null);
+        client(open.url(0)).build().send("GET", "/v1/cluster", null); // both have started
+        Duration patient = Duration.ofMinutes(5);
+        String plain = secured.url(0).replace("https:", "http:");
+        String encrypted = open.url(0).replace("http:", "https:");
+        assertTimeoutPreemptively(Duration.ofMinutes(1), () -> {
+            wrong("UNAVAILABLE", "trust the authority", client(secured.url(0)).retryFor(patient));
+            wrong("UNAVAILABLE", "does not take TLS", client(encrypted).ca(ca).retryFor(patient));
+            wrong("INVALID", "HTTPS only", client(plain).retryFor(patient));
+            wrong("INVALID", "HTTPS only", client(encrypted, plain).ca(ca).retryFor(patient));
+        });
+        append(client(plain, encrypted, open.url(0)).ca(ca).build()); // one node that works will do
+    }
+
+    private static void wrong(String code, String what, TurnlogClient.Builder client) {
+        TurnlogException e = refused(client);
+        assertEquals(code, e.code(), e.toString());
+        assertTrue(e.getMessage().contains(what), e.toString());
     }
 
     private static TurnlogException refused(TurnlogClient.Builder client) {
