@@ -13,7 +13,9 @@ from pydantic import BaseModel
 
 import turnlog
 import upstream
+import writer
 from kills import WRITERS, leaders_are_killed_while_it_saves
+from processes import two_processes_write
 from proxy import Proxy, losing
 from turnlog.crewai import TurnlogFlowPersistence
 
@@ -195,3 +197,8 @@ def test_the_frameworks_own_tests(cluster, tmp_path):
     names = ("flow_persistence", "flow_persistence_factory", "async_human_feedback", "flow_resumability_regression")
     tests = [f"tests/test_{name}.py" for name in names]
     upstream.run(cluster, source, "upstream_crewai", tests, r"tests of crewai [\d.]+")
+
+
+@pytest.mark.slow
+def test_two_processes_write_to_one_flow_while_leaders_are_killed(fresh_cluster):
+    two_processes_write(fresh_cluster, writer.CrewAI)

@@ -1,6 +1,7 @@
 """The session service for Google's ADK, through a real cluster."""
 
 import asyncio
+import contextlib
 
 import pytest
 from google.adk.agents import LlmAgent
@@ -316,6 +317,43 @@ def test_the_sessions_of_redis_are_moved(cluster, service, key):
         await service.append_event(moved, event("goes on"))
 
     asyncio.run(move())
+
+
+@pytest.mark.parametrize("when", ["before the events", "after the events"])
+def test_what_a_user_shares_is_read_as_it_was_with_the_events(client, service, key, monkeypatch, when):
+    """It was read beside the events: a counter in it was a turn behind, and the next turn counted the same again."""
+    read_shared, read_stored = service._shared, turnlog.google_adk.service.stored
+
+    async def main():
+        other = TurnlogSessionService(client, prefix=f"{key}:")
+        theirs, meanwhile = await other.create_session(**WHERE), asyncio.Event()
+        await other.append_event(theirs, event("one", **{"user:n": 1}))
+
+        async def shared(*arguments):
+            found = await read_shared(*arguments)
+            if not meanwhile.is_set():
+                await other.append_event(theirs, event("two", **{"user:n": 2}))
+                meanwhile.set()
+            return found
+
+        async def shared_later(*arguments):
+            if not meanwhile.is_set():
+                await other.append_event(theirs, event("two", **{"user:n": 2}))
+                meanwhile.set()
+            return await read_shared(*arguments)
+
+        async def stored(*arguments):
+            if when == "before the events":
+                with contextlib.suppress(asyncio.TimeoutError):  # what is shared is read after it now
+                    await asyncio.wait_for(meanwhile.wait(), 0.5)
+            return await read_stored(*arguments)
+
+        monkeypatch.setattr(service, "_shared", shared if when == "before the events" else shared_later)
+        monkeypatch.setattr(turnlog.google_adk.service, "stored", stored)
+        return await service.get_session(**WHERE)
+
+    session = asyncio.run(main())
+    assert session.state["user:n"] == session.events[-1].actions.state_delta["user:n"]
 
 
 class Model(BaseLlm):

@@ -55,7 +55,12 @@ async def stored(client: AsyncClient, place: Place, config: GetSessionConfig | N
             events = [_event(place, message) for message in messages]
             state = {name[len(FIELD) :]: value for name, value in decoded(fields).items()}
             return Stored(_wanted(events, config), state, updated(newest.metadata), newest.revision)
-    raise ConflictError(f"session {place.id!r} is changed faster than it can be read; nothing was changed")
+    raise busy(place)
+
+
+def busy(place: Place) -> ConflictError:
+    """Return the error of a session that could not be read as it was at one moment."""
+    return ConflictError(f"session {place.id!r} is changed faster than it can be read; nothing was changed")
 
 
 async def _history(log: AsyncSession, config: GetSessionConfig | None) -> tuple[History, list[Message]] | None:

@@ -23,7 +23,7 @@ from ..errors import ConflictError, UnknownOutcomeError
 from ..requests import Seconds
 from ..result import Appended, SessionInfo
 from .place import Place, app_state, beginning, place_of, user_state
-from .reading import CHANGED, FIELD, UPDATED, decoded, encoded, stored, updated
+from .reading import CHANGED, FIELD, READS, UPDATED, busy, decoded, encoded, stored, updated
 from .writing import Locks, Unfinished, Write, expected, not_found, own, stale
 
 AT_ONCE = 32  # sessions whose state a list reads at the same time
@@ -80,13 +80,18 @@ class TurnlogSessionService(BaseSessionService):
     ) -> Session | None:
         """Return a session, None if there is none."""
         place = self.place(app_name, user_id, session_id)
-        found, shared = await asyncio.gather(stored(self.client, place, config), self._shared(app_name, user_id))
-        if found is None:
-            return None
-        session = Session(id=place.id, app_name=app_name, user_id=user_id, last_update_time=found.updated)
-        session.events, session.state = found.events, found.state | shared
-        session._storage_update_marker = str(found.revision)
-        return session
+        for _ in range(READS):
+            found = await stored(self.client, place, config)
+            if found is None:
+                return None
+            shared = await self._shared(app_name, user_id)
+            if shared and (await self.client.session(place.log).last(1)).revision != found.revision:
+                continue  # what is shared may be of an event that was not read
+            session = Session(id=place.id, app_name=app_name, user_id=user_id, last_update_time=found.updated)
+            session.events, session.state = found.events, found.state | shared
+            session._storage_update_marker = str(found.revision)
+            return session
+        raise busy(place)
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
         """List the sessions of a user, or of all users, with their state, those changed last at the end."""
