@@ -22,6 +22,7 @@ def run_blocks(python, cluster, section, directory, environment):
     assert blocks
     for code in blocks:
         assert ADDRESSES in code
+        assert code.count("AsyncClient(") == code.count("async with AsyncClient("), "a client is left open"
         script = directory / "block.py"
         script.write_text(code.replace(ADDRESSES, cluster.addresses))
         done = subprocess.run([python, script], capture_output=True, text=True, env=environment, cwd=directory)
