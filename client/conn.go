@@ -55,6 +55,13 @@ type call struct {
 	reply resp.Value
 	err   error // the connection ended before the answer
 	sent  bool  // with err: the request may have left this machine
+	held  *held
+}
+
+// end tells the caller that the call is over.
+func (cl *call) end() {
+	close(cl.done)
+	cl.held.drop()
 }
 
 // newConn takes over nc and starts the loops.
@@ -77,7 +84,7 @@ func (c *conn) send(rs ...*request) ([]*call, error) {
 	calls := make([]*call, len(rs))
 	idle := len(c.waiting) == 0
 	for i, r := range rs {
-		calls[i] = &call{done: make(chan struct{})}
+		calls[i] = &call{done: make(chan struct{}), held: r.held.take()}
 		c.out = r.appendTo(c.out)
 		c.waiting = append(c.waiting, calls[i])
 		c.unsent++
@@ -189,7 +196,7 @@ func (c *conn) readLoop(r *resp.ReplyReader) {
 		c.waiting = c.waiting[1:]
 		c.mu.Unlock()
 		cl.reply = v
-		close(cl.done)
+		cl.end()
 	}
 }
 
@@ -230,7 +237,7 @@ func (c *conn) failLocked(err error) {
 	c.nc.Close()
 	for i, cl := range c.waiting {
 		cl.err, cl.sent = err, i < len(c.waiting)-c.unsent
-		close(cl.done)
+		cl.end()
 	}
 	c.waiting, c.out = nil, nil
 }

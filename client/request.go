@@ -13,6 +13,7 @@ type request struct {
 	args  int
 	body  []byte   // the arguments as RESP bulk strings
 	trace *request // sent before it, to make it part of a trace; nil: it is part of none
+	held  *held    // what it takes of Config.MaxInFlightBytes; nil: nothing
 }
 
 func newRequest(v verb) *request {

@@ -21,12 +21,11 @@ func (c *Client) do(ctx context.Context, r *request) (resp.Value, error) {
 	if c.ended(ctx) != nil {
 		return resp.Value{}, c.gaveUp(ctx, turn.Errorf(turn.Unavailable, "%s was not sent", verbs[r.verb].command))
 	}
-	weight := min(r.weight(), c.cfg.MaxInFlightBytes)
-	if err := c.inFlight.Acquire(ctx, weight); err != nil {
+	if err := c.hold(ctx, r); err != nil {
 		return resp.Value{}, c.gaveUp(ctx,
 			turn.Errorf(turn.Unavailable, "%s was not sent: too many requests in flight", verbs[r.verb].command))
 	}
-	defer c.inFlight.Release(weight)
+	defer r.held.drop()
 	return c.retry(ctx, r, c.attempt)
 }
 

@@ -180,7 +180,9 @@ export class Client {
     try {
       return await this.retry(request, call, this.#attempt);
     } finally {
-      this.#budget.give(bytes);
+      const give = (): void => this.#budget.give(bytes);
+      if (request.sent) request.sent.then(give, give);
+      else give();
     }
   }
 
@@ -284,8 +286,10 @@ export async function roundTrip(
   request: Request,
   call: Call,
 ): Promise<Reply> {
+  const reply = connection.send(request.args, request.bytes, request.traceparent);
+  request.sent = reply;
   try {
-    return await call.wait(connection.send(request.args, request.bytes, request.traceparent));
+    return await call.wait(reply);
   } catch (err) {
     if (TurnlogError.is(err)) throw err;
     const sent = err instanceof CallEnded || (err instanceof Lost && err.sent);

@@ -16,6 +16,8 @@ export class Request {
   bytes = 1024;
   /** The trace that it is part of, by the W3C's Trace Context. */
   traceparent: string | undefined;
+  /** Settles when what was sent last is answered or its connection has ended, also if the call is over by then. */
+  sent: Promise<unknown> | undefined;
 
   constructor(verb: Verb, ...args: Arg[]) {
     this.command = verb.command;

@@ -113,6 +113,20 @@ test("close ends tails, and calls after it say why they fail", async (t) => {
   while (proxy.open > 0) await once(proxy.closed, "close");
 });
 
+test("calls that were given up are in flight until they are answered, or their connection ends", async (t) => {
+  const { proxy } = await proxied(t);
+  const limits = { maxInFlightBytes: 100_000, stallTimeout: 500, retryFor: 0 };
+  const chat = cluster.client({ addrs: [proxy.addr], ...limits }).session("given-up");
+  await chat.append({ data: "1" });
+  proxy.request = () => ""; // what is sent from now on arrives nowhere
+  const giveUp = () => chat.append({ data: "x".repeat(40_000) }, { timeout: 20 });
+  for (let i = 0; i < 2; i++) await assert.rejects(giveUp, (err) => TurnlogError.is(err, "UNKNOWN_OUTCOME"));
+  await assert.rejects(giveUp, /not sent: too many requests in flight/);
+  proxy.request = (data) => data;
+  await chat.append({ data: "x".repeat(100_000) }, { timeout: 5_000 });
+  assert.equal((await chat.last(1)).count, 2);
+});
+
 test("why a node cannot be reached is in the error's text", async () => {
   const once = { retryFor: 0 };
   for (const [addr, why] of [
