@@ -59,7 +59,7 @@ interface Parent {
 export class TurnlogSaver extends BaseCheckpointSaver {
   readonly #client: Client;
   readonly #prefix: string;
-  readonly #parents = new Recent<Parent>(1_000);
+  readonly #parents = new Recent<Parent>(10_000);
 
   constructor(input: TurnlogSaverInput) {
     super(input.serde);

@@ -235,6 +235,43 @@ test("a step stores what it changes, not the state", async () => {
   assert.ok(bytes < 2 * large.length, `${bytes} bytes`);
 });
 
+test("a checkpoint of many channels is read in one request, unless its values are too large for one reply", async () => {
+  const counted = cluster.client() as Client & { retry: (...given: unknown[]) => Promise<unknown> };
+  const retry = counted.retry.bind(counted);
+  let reads = 0;
+  counted.retry = (...given) => {
+    if ((given[0] as { command: string }).command === "HMGET") reads++;
+    return retry(...given);
+  };
+  const many = (value: string, n: number): Checkpoint => {
+    const channels = Array.from({ length: n }, (_, i) => `channel ${i}`);
+    return {
+      ...checkpoint("x", 1),
+      channel_values: Object.fromEntries(channels.map((c, i) => [c, `${i} ${value}`])),
+      channel_versions: Object.fromEntries(channels.map((c) => [c, 1])),
+    };
+  };
+  for (const [thread_id, state, most] of [
+    ["many", many("small", 40), 2], // that of the checkpoint, and that of its values
+    ["large", many("x".repeat(7 << 20), 12), 4], // one in vain, and two in its place
+  ] as const) {
+    const config: RunnableConfig = { configurable: { thread_id, checkpoint_ns: "" } };
+    let put = config;
+    const saver = new TurnlogSaver({ client: counted, prefix: "requests:" });
+    const values = Object.entries(state.channel_values);
+    // One checkpoint for each two channels, since a step changes 16 MiB at most.
+    for (let i = 0; i < values.length; i += 2) {
+      const some = { ...state, id: uuid6(i), channel_values: Object.fromEntries(values.slice(0, i + 2)) };
+      const changed = Object.fromEntries(values.slice(i, i + 2).map(([c]) => [c, 1]));
+      put = await saver.put(put, some, meta, changed);
+    }
+    reads = 0;
+    const read = await new TurnlogSaver({ client: counted, prefix: "requests:" }).getTuple(config);
+    assert.deepEqual(Object.entries(read!.checkpoint.channel_values).sort(), values.sort());
+    assert.ok(reads <= most, `${reads} reads`);
+  }
+});
+
 test("a thread is deleted with all it has, and no other one", async () => {
   const saver = new TurnlogSaver({ client, prefix: "gone:" });
   for (const thread_id of ["1", "12", "1:2", "1%3A2"]) {

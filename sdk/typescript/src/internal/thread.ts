@@ -1,12 +1,12 @@
 import type { Client } from "../client.js";
-import type { Reply } from "../connection.js";
 import { TurnlogError } from "../errors.js";
 import { Request } from "../request.js";
 import type { Session } from "../session.js";
 import { verbs } from "../verb.js";
 import { unframe } from "./frame.js";
 
-/** So many values of 8 MiB fit in one reply. */
+/** So many fields are read at once, and if their values are too large together, so many: 8 MiB each fit in a reply. */
+const fieldsPerRead = 512;
 const valuesPerRead = 7;
 
 /** So many steps has a transaction. */
@@ -53,12 +53,18 @@ export class Thread {
 
   /** Reads fields of the hash, null for those that it does not have. */
   async get(fields: readonly string[]): Promise<(Buffer | null)[]> {
-    const reads: Promise<Reply>[] = [];
-    for (let i = 0; i < fields.length; i += valuesPerRead) {
-      const some = fields.slice(i, i + valuesPerRead);
-      reads.push(this.client.send(new Request(verbs.fields, this.#data, ...some), {}));
-    }
-    return (await Promise.all(reads)).flat() as (Buffer | null)[];
+    const reads = parts(fields, fieldsPerRead).map((some) =>
+      this.#read(some).catch(async (err) => {
+        if (!TurnlogError.is(err, "TOO_LARGE")) throw err;
+        return (await Promise.all(parts(some, valuesPerRead).map((few) => this.#read(few)))).flat();
+      }),
+    );
+    return (await Promise.all(reads)).flat();
+  }
+
+  async #read(fields: readonly string[]): Promise<(Buffer | null)[]> {
+    const reply = await this.client.send(new Request(verbs.fields, this.#data, ...fields), {});
+    return reply as (Buffer | null)[];
   }
 
   /**
@@ -120,6 +126,10 @@ export class Thread {
       await gone.commit();
     }
   }
+}
+
+function parts<T>(all: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
 }
 
 /** What the keys of a thread begin with: of the order of checkpoints, of checkpoints, of writes. */
