@@ -5,7 +5,16 @@ import { resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { Annotation, Command, END, START, StateGraph, interrupt } from "@langchain/langgraph";
+import {
+  Annotation,
+  Command,
+  DeltaValue,
+  END,
+  START,
+  StateGraph,
+  StateSchema,
+  interrupt,
+} from "@langchain/langgraph";
 import {
   MemorySaver,
   emptyCheckpoint,
@@ -15,6 +24,7 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import { TurnlogError, type Client } from "turnlog";
 import { TurnlogSaver } from "turnlog/langgraph";
+import { z } from "zod";
 import { Cluster } from "./cluster.js";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -233,6 +243,36 @@ test("a step stores what it changes, not the state", async () => {
   redis.destroy();
   const bytes = Object.values(fields).reduce((n, value) => n + value.length, 0);
   assert.ok(bytes < 2 * large.length, `${bytes} bytes`);
+});
+
+test("of a delta channel, a step stores and sends what it adds", async () => {
+  const counted = cluster.client() as Client & { retry: (...given: unknown[]) => Promise<unknown> };
+  const retry = counted.retry.bind(counted);
+  let requests = 0;
+  let bytes = 0;
+  counted.retry = (...given) => {
+    requests++;
+    bytes += (given[0] as { bytes: number }).bytes;
+    return retry(...given);
+  };
+  const message = "m".repeat(1_000);
+  const added = new DeltaValue(z.array(z.string()).default([]), {
+    inputSchema: z.string(),
+    reducer: (said, more) => [...said, ...more],
+    snapshotFrequency: 1_000,
+  });
+  const steps = 200;
+  const app = new StateGraph(new StateSchema({ said: added }))
+    .addNode("say", ({ said }) => ({ said: message + said.length }))
+    .addEdge(START, "say")
+    .addConditionalEdges("say", ({ said }) => (said.length < steps ? "say" : END))
+    .compile({ checkpointer: new TurnlogSaver({ client: counted, prefix: "delta:" }) });
+  const config = { configurable: { thread_id: "t" }, recursionLimit: steps + 10, durability: "sync" as const };
+  await app.invoke({}, config);
+  assert.ok(requests < 2 * steps + 10, `${requests} requests`); // a put and its writes
+  assert.ok(bytes < steps * (message.length + 6_000), `${bytes} bytes`); // the whole state would be 20 MB
+  const again = await app.getState({ configurable: { thread_id: "t" } });
+  assert.equal((again.values as { said: string[] }).said.length, steps);
 });
 
 test("a checkpoint of many channels is read in one request, unless its values are too large for one reply", async () => {
