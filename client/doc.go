@@ -72,7 +72,8 @@
 //   - turn.Unavailable, turn.Overloaded, turn.ReadOnly: the cluster cannot carry out the call at
 //     present. In the first two cases, the client has already retried it.
 //   - turn.TooLarge, turn.Invalid: the call cannot succeed as it is. The errors of New are of kind
-//     Invalid.
+//     Invalid, and so is what a node of an older version does not know. What a newer node answers beyond
+//     what this package knows is passed over.
 //
 // If a context ends, the error also wraps the context's error; after Close, it wraps ErrClosed.
 //

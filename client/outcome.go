@@ -104,6 +104,10 @@ func errorReply(e resp.Error) *turn.Error {
 		if strings.HasPrefix(e.Message(), "max number of clients") {
 			return turn.Errorf(turn.Unavailable, "%s", e.Message())
 		}
+		if rest, ok := strings.CutPrefix(e.Message(), "unknown command '"); ok {
+			command, _, _ := strings.Cut(rest, "'") // the rest repeats what was sent
+			return older(command)
+		}
 	case "NOAUTH", "WRONGPASS":
 		return turn.Errorf(turn.Unauthorized, "%s", e.Message())
 	case "NOPERM":
@@ -118,6 +122,12 @@ func errorReply(e resp.Error) *turn.Error {
 		return turn.Errorf(turn.WrongType, "%s", e.Message())
 	}
 	return turn.Errorf(turn.Invalid, "%s", string(e))
+}
+
+// older is the error of a command that the server does not have.
+func older(command string) *turn.Error {
+	return turn.Errorf(turn.Invalid, "the server does not know %s, so nothing was changed: it is older than this "+
+		"client (then upgrade its nodes, or use an older client), or it is no turnlog", command)
 }
 
 // cutNumber takes a number with its name off the beginning of a text.
