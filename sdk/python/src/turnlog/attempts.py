@@ -70,7 +70,7 @@ class Attempts:
         self._now = now
         self._uncertain = False  # an attempt before may have been carried out
         self._wrong = WrongNodes(config)
-        self.made = 1
+        self.made: int = 1
 
     def failed(self, error: TurnlogError) -> float:
         """Return the seconds to wait before the next attempt, or raise what the caller is told."""

@@ -119,8 +119,8 @@ class Connection(redis.connection.Connection):
     def __init__(self, address: Address, config: Config) -> None:
         host, port = address
         super().__init__(host=host, port=port, redis_connect_func=self._greet, **credentials(config), **QUIET)
-        self.waits = Waits()
-        self.idle_since = 0.0  # by time.monotonic
+        self.waits: Waits = Waits()
+        self.idle_since: float = 0.0  # by time.monotonic
         self._config = config
 
     def _connect(self) -> Any:

@@ -11,7 +11,7 @@ from .message import Message
 from .result import Appended, Committed, Edited, History, Popped, Removed, SessionInfo, SessionPage, StepResult
 
 Reply = dict[bytes, Any]
-make = tuple.__new__
+make: Callable[..., Any] = tuple.__new__
 
 
 def messages(found: list[list[Any]]) -> list[Message]:

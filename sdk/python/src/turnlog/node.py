@@ -22,9 +22,9 @@ class Node:
     """One address. Threads take a connection each, the most recently used first."""
 
     def __init__(self, address: Address, config: Config) -> None:
-        self.address = f"{address[0]}:{address[1]}"
-        self.health = Health()
-        self.closed = False
+        self.address: str = f"{address[0]}:{address[1]}"
+        self.health: Health = Health()
+        self.closed: bool = False
         self._where = address
         self._config = config
         self.reset_after_fork()
@@ -34,7 +34,7 @@ class Node:
         closes this process's copies, which the peer does not notice.
         """
         self._idle: collections.deque[Connection] = collections.deque()
-        self.slots = Slots(self._config.max_connections)
+        self.slots: Slots = Slots(self._config.max_connections)
 
     def take(self, slot: Slot, deadline: float | None, *, repeatable: bool = False) -> Connection:
         """Return a connection that no other thread uses, for a slot that is to be given back in any case.

@@ -17,8 +17,8 @@ class Health:
     __slots__ = ("avoid_until", "failures")
 
     def __init__(self) -> None:
-        self.failures = 0
-        self.avoid_until = 0.0
+        self.failures: int = 0
+        self.avoid_until: float = 0.0
 
 
 class Routed(Protocol):
@@ -38,7 +38,7 @@ class Router(Generic[N]):
     """
 
     def __init__(self, nodes: Sequence[N], now: Callable[[], float] = time.monotonic) -> None:
-        self.nodes = tuple(nodes)
+        self.nodes: tuple[N, ...] = tuple(nodes)
         self._now = now
         self._current = self.nodes[0]
 

@@ -40,7 +40,7 @@ class Span:
 
     def __init__(self, span: OTelSpan) -> None:
         self._span = span
-        self.traceparent = traceparent_of(span)
+        self.traceparent: str | None = traceparent_of(span)
 
     def answered(self, address: str, attempts: int) -> None:
         """Note which node answered, at which attempt."""

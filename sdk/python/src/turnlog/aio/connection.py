@@ -32,7 +32,7 @@ class Watch:
         self._deadline: float | None = None
         self._stall: float | None = None
         self._progress = 0.0
-        self.expired = False
+        self.expired: bool = False
 
     def start(self, abort: Any, deadline: float | None, stall: float | None) -> None:
         """Call abort at the deadline, or after so many seconds without a byte."""
@@ -107,7 +107,7 @@ class AsyncConnection(redis.asyncio.connection.Connection):
     def __init__(self, address: Address, config: Config, loop: asyncio.AbstractEventLoop) -> None:
         host, port = address
         super().__init__(host=host, port=port, redis_connect_func=self._greet, **credentials(config), **QUIET)
-        self.watch = Watch(loop)
+        self.watch: Watch = Watch(loop)
         self._config = config
 
     def _connection_arguments(self) -> Mapping[str, Any]:

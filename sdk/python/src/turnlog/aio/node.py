@@ -18,9 +18,9 @@ class AsyncNode:
     """One address. Tasks take a connection each, the most recently used first."""
 
     def __init__(self, address: Address, config: Config, loop: asyncio.AbstractEventLoop) -> None:
-        self.address = f"{address[0]}:{address[1]}"
-        self.health = Health()
-        self.closed = False
+        self.address: str = f"{address[0]}:{address[1]}"
+        self.health: Health = Health()
+        self.closed: bool = False
         self._where = address
         self._config = config
         self._loop = loop

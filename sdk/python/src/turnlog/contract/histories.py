@@ -26,7 +26,7 @@ def ttl_of(request: Request) -> int | None:
 class LangChain:
     """BaseChatMessageHistory objects."""
 
-    can = ("async", "async load", "async clear")
+    can: tuple[str, ...] = ("async", "async load", "async clear")
 
     def __init__(self, history: Factory) -> None:
         self.history = history
@@ -91,7 +91,7 @@ class LangChain:
 class Agents:
     """Session objects of the OpenAI Agents SDK. All that they do is asynchronous."""
 
-    can = ("async", "async load", "async clear", "pop", "load last")
+    can: tuple[str, ...] = ("async", "async load", "async clear", "pop", "load last")
 
     def __init__(self, session: Factory) -> None:
         self.session = session

@@ -23,7 +23,7 @@ class Opened:
         self.store = store
         self.shared = shared
         self.max_bytes = max_bytes
-        self.can = [*store.can]
+        self.can: list[str] = [*store.can]
         if has_ttl and "expiry" not in self.can:
             self.can.append("expiry")
         if getattr(store, "corrupt", None) and "corrupt" not in self.can:

@@ -40,10 +40,10 @@ class Plain:
 
     def __init__(self, store: Any) -> None:
         self.store = store
-        self.can = [can for can, name in METHODS.items() if hasattr(store, name)]
+        self.can: list[str] = [can for can, name in METHODS.items() if hasattr(store, name)]
         self.can += [can for can, (name, p) in PARAMETERS.items() if p in parameters(getattr(store, name))]
         self.can += list(getattr(store, "claims", ()))
-        self.corrupt = getattr(store, "corrupt", None)
+        self.corrupt: Any = getattr(store, "corrupt", None)
 
     async def _call(self, request: Request, name: str, *args: Any, **options: Any) -> Any:
         method = getattr(self.store, "a" + name if request.get("async") else name)

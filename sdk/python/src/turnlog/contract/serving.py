@@ -15,7 +15,7 @@ from .wire import Wire, text_of
 Request = dict[str, Any]
 
 MAX_THREADS = 64
-threads = ThreadPoolExecutor(MAX_THREADS)
+threads: ThreadPoolExecutor = ThreadPoolExecutor(MAX_THREADS)
 
 
 async def in_thread(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

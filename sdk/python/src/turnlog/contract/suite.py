@@ -115,8 +115,8 @@ class Contract:
     """
 
     def __init__(self, store: Union[str, Callable[..., Any]], **options: Any) -> None:
-        self.store = store if isinstance(store, str) else f"{store.__module__}:{store.__qualname__}"
-        self.options = Options(**options)
+        self.store: str = store if isinstance(store, str) else f"{store.__module__}:{store.__qualname__}"
+        self.options: Options = Options(**options)
 
     def all(self) -> list[Case]:
         """List the cases."""

@@ -45,7 +45,7 @@ class TurnlogSessionService(BaseSessionService):
     """
 
     def __init__(self, client: Client | AsyncClient, *, prefix: str = "adk:", ttl: Seconds | None = None) -> None:
-        self.client = client.aio if isinstance(client, Client) else client
+        self.client: AsyncClient = client.aio if isinstance(client, Client) else client
         self._prefix = prefix
         self._ttl = ttl
         self._locks = Locks()

@@ -34,7 +34,7 @@ class RunnableWithTurns(RunnableWithMessageHistory):
         answering: Runnable[Any, Any] = coerce_to_runnable(runnable)
         saving: Runnable[Any, Any] = RunnablePassthrough(self._save, self._asave).with_config(run_name="save_turn")
         super().__init__(answering | saving, get_session_history, **options)
-        self.bound = RunnableBinding(bound=self.bound, config_factories=[_nothing_said])
+        self.bound: Runnable[Any, Any] = RunnableBinding(bound=self.bound, config_factories=[_nothing_said])
 
     def _enter_history(self, value: Any, config: RunnableConfig) -> list[BaseMessage]:
         self._note(value, config)

@@ -30,6 +30,8 @@ class Thread:
         self.client = client
         self.id = id
         self.ns = ns
+        self.log: bytes
+        self.data: bytes
         self.log, self.data, self._writes = (key_bytes(f + escaped(ns)) for f in families(prefix, id))
 
     def place(self, checkpoint: str | None) -> str:
