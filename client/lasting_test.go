@@ -110,7 +110,7 @@ func TestWrongAddressOrCertificate(t *testing.T) {
 		{"no TLS", says("-ERR Protocol error\r\n"), trust(trusted), turn.Unavailable, "does not take TLS"},
 		{"TLS only", says("-ERR this port takes TLS only\r\n"), nil, turn.Invalid, "this port takes TLS only"},
 		{"HTTP", says("HTTP/1.1 400 Bad Request\r\n\r\n"), nil, turn.Unavailable, "no port for Redis clients"},
-		{"Redis", says("-ERR unknown command 'TURN.NS'\r\n"), nil, turn.Invalid, "unknown command"},
+		{"Redis", says("-ERR unknown command 'TURN.NS'\r\n"), nil, turn.Invalid, "it is no turnlog"},
 		{"no user", says("-NOAUTH HELLO must be called\r\n"), nil, turn.Unauthorized, "neither a user nor a password"},
 	}
 	for _, test := range tests {
