@@ -22,6 +22,7 @@ class Proxy:
         self.lost = threading.Event()
         self._sockets = []
         self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)  # what is passed slowly arrives slowly
         self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
 

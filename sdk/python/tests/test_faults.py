@@ -82,6 +82,22 @@ def test_a_node_that_hangs_is_given_up(cluster, proxy, make, key):
     assert call(client, key, "last", 9).count == 1
 
 
+def test_a_node_that_takes_a_request_slowly_is_not_given_up(proxy, make, key):
+    left = [12 << 20]  # so much of 16 MiB takes three seconds, and the rest, which is in buffers by then, none
+
+    def slowly(data):
+        left[0] -= len(data)
+        if left[0] > 0:
+            time.sleep(0.015 * len(data) / 65536)
+        return data
+
+    client = make(proxy.address, stall_timeout=1.5, retry_for=0)
+    call(client, key, "append", "1")
+    proxy.request = slowly
+    half = b"x" * ((8 << 20) - 1024)
+    assert call(client, key, "append", half, half).count == 3
+
+
 def test_the_timeout_is_a_deadline(proxy, make, key):
     proxy.lose, proxy.hang = losing(b"TURN.READ", 1000), True
     client = make(proxy.address, timeout=0.3)

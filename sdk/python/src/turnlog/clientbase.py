@@ -55,7 +55,8 @@ class ClientBase:
             retry_for: Seconds for which a failing call is tried again, counted from its start;
                 0: no second attempt; 300 at most, since transactions are known by their ids for
                 twice that. It must exceed an election, about 2.5 s, to hide one.
-            stall_timeout: Seconds without a byte after which a node that owes a reply is given up.
+            stall_timeout: Seconds without a byte, of a reply or taken of a request, after which a node that
+                owes a reply is given up.
             dial_timeout: Seconds that connecting and the handshake may take.
             max_connections: Connections to one node; calls beyond it wait. Tails have their own.
             tracer: Makes an OpenTelemetry span for each call. It tells no key and no payload. The node is told

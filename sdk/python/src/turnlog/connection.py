@@ -29,6 +29,9 @@ def quiet(parameters: Any) -> dict[str, Any]:
     return options | {"lib_name": None, "lib_version": None}
 
 
+# How much of a request a node has to take before it is given up as one that stalls.
+PART = 64 << 10
+
 QUIET = quiet(inspect.signature(redis.connection.AbstractConnection.__init__).parameters)
 
 
@@ -71,8 +74,10 @@ class DeadlineSocket:
         if self._plain and self._timeout is not None:
             with contextlib.suppress(BlockingIOError):
                 sent = os.write(self._sock.fileno(), data)
-        if sent < len(data):
-            self._sock.sendall(memoryview(data)[sent:])
+        left = memoryview(data)[sent:]
+        while left:  # a socket's own sendall would take the timeout for all of it
+            self._bound()
+            left = left[self._sock.send(left[:PART]) :]
 
     def _bound(self) -> None:
         """Set the timeout of the next wait, if it is another one: that is a system call, during which

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import redis.asyncio.connection
@@ -23,20 +23,26 @@ QUIET = quiet(inspect.signature(redis.asyncio.connection.AbstractConnection.__in
 class Watch:
     """Aborts a connection at the deadline, or when the peer stalls. Times are of the loop."""
 
-    __slots__ = ("_abort", "_deadline", "_loop", "_progress", "_stall", "_timer", "expired")
+    __slots__ = ("_abort", "_deadline", "_left", "_loop", "_progress", "_stall", "_timer", "_unsent", "expired")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._timer: asyncio.TimerHandle | None = None
         self._abort: Any = None
+        self._unsent: Callable[[], int] = int
+        self._left = -1  # bytes of the request that were unsent at the last look; -1: there was none
         self._deadline: float | None = None
         self._stall: float | None = None
         self._progress = 0.0
         self.expired: bool = False
 
-    def start(self, abort: Any, deadline: float | None, stall: float | None) -> None:
-        """Call abort at the deadline, or after so many seconds without a byte."""
-        self._abort, self._deadline, self._stall = abort, deadline, stall
+    def start(self, abort: Any, unsent: Callable[[], int], deadline: float | None, stall: float | None) -> None:
+        """Call abort at the deadline, or after so many seconds without a byte.
+
+        While the peer takes what is unsent, it does not stall.
+        """
+        self._abort, self._unsent, self._deadline, self._stall = abort, unsent, deadline, stall
+        self._left = -1
         self._progress = self._loop.time()
         self._arm()
 
@@ -49,6 +55,8 @@ class Watch:
 
     def _check(self) -> None:
         now = self._loop.time()
+        if self._taken():
+            self._progress = now
         if (self._deadline is not None and now >= self._deadline) or (
             self._stall is not None and now >= self._progress + self._stall
         ):
@@ -56,6 +64,11 @@ class Watch:
             self._abort()
         else:
             self._arm()
+
+    def _taken(self) -> bool:
+        """Whether bytes of the request have left since the last look, or may have, as this is the first one."""
+        before, self._left = self._left, self._unsent()
+        return self._left < before or (before < 0 and self._left > 0)
 
     def progress(self) -> None:
         """Note that bytes have come."""
@@ -149,6 +162,10 @@ class AsyncConnection(redis.asyncio.connection.Connection):
         if self._writer is not None:
             self._writer.transport.abort()
 
+    def unsent(self) -> int:
+        """Return how many bytes wait in this process to be sent."""
+        return 0 if self._writer is None else self._writer.transport.get_write_buffer_size()
+
     async def exchange(
         self, request: tuple[Any, ...], traceparent: str | None, deadline: float | None, stall: float | None
     ) -> Any:
@@ -156,7 +173,7 @@ class AsyncConnection(redis.asyncio.connection.Connection):
 
         The deadline is in the loop's time.
         """
-        self.watch.start(self.cut, deadline, stall)
+        self.watch.start(self.cut, self.unsent, deadline, stall)
         try:
             if traceparent is None:
                 await self.send_command(*request)

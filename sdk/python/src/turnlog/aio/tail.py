@@ -50,7 +50,7 @@ async def tail(client: AsyncClient, key: bytes, after: int) -> AsyncIterator[Mes
 async def _round(node: AsyncNode, connection: AsyncConnection, operations: list[Operation[Any]], stall: float) -> Any:
     """Send requests together and return what the last one, a read, found."""
     reply: Any = None
-    connection.watch.start(connection.cut, None, stall)
+    connection.watch.start(connection.cut, connection.unsent, None, stall)
     try:
         for operation in operations:
             await connection.send_command(*operation.request)
