@@ -28,12 +28,12 @@ NODE = f"cd {ROOT}/bin/node && exec node_modules/.bin/tsx turnlog_contract.ts"
 
 
 @contextlib.contextmanager
-def serving(start, kill):
+def serving(start, kill, end=None):
     subprocess.run(start, shell=True, check=True)
     try:
         yield f"{kill}; {start}"
     finally:
-        subprocess.run(kill, shell=True)
+        subprocess.run(end or kill, shell=True)
 
 
 def kill_by(pid_file):
@@ -91,7 +91,8 @@ def postgres(directory):
     kill = f"pid=$(head -n 1 {data}/postmaster.pid); kill -9 $pid; while kill -0 $pid 2>/dev/null; do sleep 0.02; done"
     with reserved(1) as (port,):
         start = f"{user}{program}/pg_ctl start -s -w -D {data} -l {directory}/log -o '-p {port} -k {directory} -h 127.0.0.1'"
-        with serving(f"cd / && until {start}; do sleep 0.1; done", kill) as restart:
+        end = f"cd / && {user}{program}/pg_ctl stop -s -m immediate -D {data}"  # a killed one leaves shared memory behind
+        with serving(f"cd / && until {start}; do sleep 0.1; done", kill, end) as restart:
             yield f"127.0.0.1:{port}", restart
 
 

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,6 +33,7 @@ type server struct {
 	addr  string
 	make  func() *exec.Cmd
 	ready func() bool
+	end   os.Signal // ends it with the test
 	cmd   *exec.Cmd
 	ended chan struct{} // closed when cmd has ended
 	log   *os.File
@@ -39,7 +41,7 @@ type server struct {
 
 func newServer(t testing.TB) *server {
 	t.Helper()
-	return &server{t: t, addr: ports.For(t, 1)[0]}
+	return &server{t: t, addr: ports.For(t, 1)[0], end: os.Kill}
 }
 
 // Addr is where the server listens.
@@ -114,7 +116,7 @@ func (s *server) run(dir string) {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() {
-		s.stop(os.Kill)
+		s.stop(s.end)
 		log.Close()
 	})
 }
@@ -160,6 +162,7 @@ func Postgres(t testing.TB) (s *server, url string) {
 		t.Fatalf("initdb: %v: %s", err, out)
 	}
 	s = newServer(t)
+	s.end = syscall.SIGQUIT // one that is killed leaves its shared memory to the machine
 	s.ready = func() bool {
 		return exec.Command(filepath.Join(bin, "pg_isready"), "-h", "127.0.0.1", "-p", s.port()).Run() == nil
 	}
