@@ -3,7 +3,6 @@ package eino
 import (
 	"bytes"
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/turnlog/turnlog/client"
 	"github.com/turnlog/turnlog/sdk/go/internal/ids"
+	"github.com/turnlog/turnlog/sdk/go/internal/whole"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -82,7 +82,7 @@ func (m *Memory) Read(ctx context.Context, id string) ([]*schema.Message, error)
 	if m.isBounded() {
 		h, err = m.session(id).Read(ctx, turn.Read{From: turn.FromLast, Limit: m.cfg.Last, MaxTokens: m.cfg.MaxTokens})
 	} else {
-		h, err = m.all(ctx, id)
+		h, err = whole.Read(ctx, m.session(id))
 	}
 	if err != nil {
 		return nil, err
@@ -92,21 +92,6 @@ func (m *Memory) Read(ctx context.Context, id string) ([]*schema.Message, error)
 		m.seen.saw(id, h.Revision)
 	}
 	return messages, err
-}
-
-// all reads a conversation page by page, from its newest page back. The revision is that of the first
-// page, so a change between two pages is a conflict for what is added afterwards.
-func (m *Memory) all(ctx context.Context, id string) (client.History, error) {
-	page, err := m.session(id).Last(ctx, 0)
-	whole := client.History{Revision: page.Revision}
-	pages := [][]turn.Message{page.Messages}
-	for err == nil && page.More && len(page.Messages) > 0 {
-		page, err = m.session(id).Read(ctx, turn.Read{From: turn.FromBefore, Seq: page.Messages[0].Seq})
-		pages = append(pages, page.Messages)
-	}
-	slices.Reverse(pages)
-	whole.Messages = slices.Concat(pages...)
-	return whole, err
 }
 
 // Write makes the messages the whole conversation. If it begins with what is stored, only the rest is sent;
@@ -132,7 +117,7 @@ func (m *Memory) Write(ctx context.Context, id string, messages []*schema.Messag
 
 // write is Write, and a conflict if the conversation changes in between.
 func (m *Memory) write(ctx context.Context, id string, messages []turn.NewMessage) error {
-	stored, err := m.all(ctx, id)
+	stored, err := whole.Read(ctx, m.session(id))
 	if err != nil {
 		return err
 	}

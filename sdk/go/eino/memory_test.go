@@ -282,3 +282,26 @@ func TestWritesAtOnce(t *testing.T) {
 		t.Errorf("stored %q", got)
 	}
 }
+
+// TestReadsAreOfOneMoment: a conversation that is written again while it is read, page by page, is read again.
+func TestReadsAreOfOneMoment(t *testing.T) {
+	t.Parallel()
+	addr := turnlogtest.Start(t).Addr()
+	m := eino.NewMemory(adaptertest.Connect(t, addr), eino.Config{})
+	page := strings.Repeat("x", 7<<20)
+	for i := range 10 { // more than one page holds
+		adaptertest.Must(t, m.Append(t.Context(), "alice", users(fmt.Sprint(i, page))...))
+	}
+	reads := 0
+	between, err := client.New(client.Config{Addrs: []string{addr}, Traceparent: func(context.Context) string {
+		if reads++; reads == 2 { // the second page is about to be read
+			adaptertest.Must(t, m.Write(t.Context(), "alice", users("a", "b")))
+		}
+		return ""
+	}})
+	adaptertest.Must(t, err)
+	defer between.Close()
+	if got := read(t, eino.NewMemory(between, eino.Config{}), "alice"); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("%d messages, want the 2 that were written", len(got))
+	}
+}

@@ -3,7 +3,6 @@ package langchaingo
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -12,7 +11,7 @@ import (
 
 	"github.com/turnlog/turnlog/client"
 	"github.com/turnlog/turnlog/sdk/go/internal/ids"
-	"github.com/turnlog/turnlog/turn"
+	"github.com/turnlog/turnlog/sdk/go/internal/whole"
 )
 
 // Config is what a History is like. The zero value keeps and reads everything.
@@ -91,44 +90,26 @@ func (h *History) AddMessages(ctx context.Context, messages ...llms.ChatMessage)
 
 // Messages implements schema.ChatMessageHistory: the messages, oldest first.
 func (h *History) Messages(ctx context.Context) ([]llms.ChatMessage, error) {
-	var read []turn.Message
-	var revision uint64
+	var read client.History
 	var err error
 	if h.cfg.Last > 0 {
-		var last client.History
-		last, err = h.client.Session(h.key).Last(ctx, h.cfg.Last)
-		read, revision = last.Messages, last.Revision
+		read, err = h.client.Session(h.key).Last(ctx, h.cfg.Last)
 	} else {
-		read, revision, err = h.all(ctx)
+		read, err = whole.Read(ctx, h.client.Session(h.key))
 	}
 	if err != nil {
 		return nil, err
 	}
-	messages := make([]llms.ChatMessage, 0, len(read))
-	for i := range read {
-		m, err := decode(read[i].Data)
+	messages := make([]llms.ChatMessage, 0, len(read.Messages))
+	for i := range read.Messages {
+		m, err := decode(read.Messages[i].Data)
 		if err != nil {
-			return nil, fmt.Errorf("session %q, message %d: %w", h.key, read[i].Seq, err)
+			return nil, fmt.Errorf("session %q, message %d: %w", h.key, read.Messages[i].Seq, err)
 		}
 		messages = append(messages, m)
 	}
-	h.saw(revision)
+	h.saw(read.Revision)
 	return messages, nil
-}
-
-// all reads the conversation page by page, from its newest page back. The revision is that of the first
-// page, so a change between two pages is a conflict for what is added afterwards.
-func (h *History) all(ctx context.Context) ([]turn.Message, uint64, error) {
-	page, err := h.client.Session(h.key).Last(ctx, 0)
-	revision := page.Revision
-	pages := [][]turn.Message{page.Messages}
-	for err == nil && page.More && len(page.Messages) > 0 {
-		page, err = h.client.Session(h.key).Read(ctx,
-			turn.Read{From: turn.FromBefore, Seq: page.Messages[0].Seq})
-		pages = append(pages, page.Messages)
-	}
-	slices.Reverse(pages)
-	return slices.Concat(pages...), revision, err
 }
 
 // SetMessages implements schema.ChatMessageHistory: it replaces all messages at once, by at most 1,000.

@@ -218,3 +218,28 @@ func TestUnavailable(t *testing.T) {
 		t.Errorf("read %v, %v", list, err)
 	}
 }
+
+// TestMessagesAreOfOneMoment: a history that is replaced while it is read, page by page, is read again.
+func TestMessagesAreOfOneMoment(t *testing.T) {
+	t.Parallel()
+	addr := turnlogtest.Start(t).Addr()
+	c := adaptertest.Connect(t, addr)
+	h := langchaingo.NewHistory(c, "alice", langchaingo.Config{})
+	page := strings.Repeat("x", 7<<20)
+	for i := range 10 { // more than one page holds
+		adaptertest.Must(t, h.AddUserMessage(t.Context(), fmt.Sprint(i, page)))
+	}
+	reads := 0
+	between, err := client.New(client.Config{Addrs: []string{addr}, Traceparent: func(context.Context) string {
+		if reads++; reads == 2 { // the second page is about to be read
+			adaptertest.Must(t, h.SetMessages(t.Context(), every[:2]))
+		}
+		return ""
+	}})
+	adaptertest.Must(t, err)
+	defer between.Close()
+	got := messages(t, langchaingo.NewHistory(between, "alice", langchaingo.Config{}))
+	if !reflect.DeepEqual(got, every[:2]) {
+		t.Errorf("%d messages, want the %d that were set", len(got), 2)
+	}
+}

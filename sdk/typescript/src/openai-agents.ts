@@ -15,7 +15,7 @@ import {
 } from "@openai/agents-core";
 import type { Client } from "./client.js";
 import { TurnlogError, invalid } from "./errors.js";
-import { Known, parse, snapshot, whileConflict } from "./internal/history.js";
+import { Known, backwards, parse, snapshot, whileConflict } from "./internal/history.js";
 import { canonicalJSON, type JSONValue } from "./internal/json.js";
 import { protocolItem } from "./internal/responses.js";
 import type { Message, NewMessage } from "./message.js";
@@ -77,13 +77,8 @@ export class TurnlogSession
       this.#known.read(history);
       return this.#decode(history.messages);
     }
-    let page = await this.#log.last(limit);
-    const found = this.#decode(page.messages);
-    for (let first = page.messages[0]; page.more && first && found.length < limit; first = page.messages[0]) {
-      page = await this.#log.read({ before: first.seq, limit });
-      found.unshift(...this.#decode(page.messages));
-    }
-    return found.slice(-limit);
+    const { messages } = await backwards(this.#log, limit, (read) => this.#decode(read).length < limit);
+    return this.#decode(messages).slice(-limit);
   }
 
   #decode(messages: Message[]): Item[] {

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before, test, type TestContext } from "node:test";
 import {
   MemorySession,
   isSessionHistoryRewriteAwareSession,
   isSessionHistoryTransactionAwareSession,
   type AgentInputItem,
 } from "@openai/agents-core";
-import { TurnlogError, type Client } from "turnlog";
+import { TurnlogError, type Client, type ReadOptions, type Session } from "turnlog";
 import { TurnlogSession } from "turnlog/openai-agents";
 import { Cluster } from "./cluster.js";
 import { Proxy } from "./proxy.js";
@@ -212,6 +212,51 @@ test("mutations by one worker keep what others append", async () => {
   const items = await session.getItems();
   assert.equal(items.length, 23);
   assert.deepEqual(items.slice(0, 3), [user("1"), call("a", '{"n":4}'), call("b", '{"n":4}')]);
+});
+
+/** Has `before` done before each read of any session of this client, with how many there were before. */
+function beforeReads(t: TestContext, client: Client, before: (reads: number) => Promise<unknown>): void {
+  const prototype = Object.getPrototypeOf(client.session("any")) as Session;
+  const { read } = prototype;
+  let reads = 0;
+  let within = false;
+  t.mock.method(prototype, "read", async function (this: Session, options: ReadOptions) {
+    if (!within) {
+      within = true;
+      await before(reads++);
+      within = false;
+    }
+    return read.call(this, options);
+  });
+}
+
+test("items are of one moment, though the history is replaced between two pages", async (t) => {
+  const session = new TurnlogSession({ client, sessionId: "moment" });
+  await session.addItems([user("1"), user("2")]);
+  await session.popItem(); // leaves a mark, so that one item takes two pages
+  const other = client.session("moment");
+  beforeReads(t, client, async (reads) => {
+    if (reads !== 1) return;
+    await other.clear();
+    await session.addItems([user("3"), user("4")]);
+  });
+  assert.deepEqual(await session.getItems(1), [user("4")]);
+});
+
+test("a history of many pages can be read while others add to it", async (t) => {
+  const session = new TurnlogSession({ client, sessionId: "grows" });
+  for (let i = 0; i < 3; i++) {
+    await session.addItems(Array.from({ length: 700 }, (_, j) => user(String(700 * i + j))));
+  }
+  beforeReads(t, client, async (reads) => {
+    if (reads > 9) throw new Error("it is read again and again");
+    await session.addItems([user(`meanwhile ${reads}`)]);
+  });
+  const items = await session.getItems();
+  assert.deepEqual(
+    items.slice(0, 2100),
+    Array.from({ length: 2100 }, (_, i) => user(String(i))),
+  );
 });
 
 test("the conversation of an agent in Python, which tests the other direction with the same file", async () => {

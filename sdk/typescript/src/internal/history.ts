@@ -10,20 +10,46 @@ export interface Snapshot {
   lastSeq: number;
 }
 
-/** Reads a session whole: page by page, and again if it changes meanwhile. @internal */
+/**
+ * Reads a session whole: from the newest page back, so that messages which are appended meanwhile do not matter,
+ * and again if others are removed meanwhile. @internal
+ */
 export async function snapshot(session: Session): Promise<Snapshot> {
+  const { messages, revision, lastSeq } = await backwards(session, 1000, () => true);
+  return { messages, revision, lastSeq };
+}
+
+/**
+ * Reads the newest messages of a session as they were together, page by page from the newest back, as long as `more`
+ * says so of those that were read. @internal
+ */
+export async function backwards(
+  session: Session,
+  limit: number,
+  more: (messages: Message[]) => boolean,
+): Promise<History> {
   for (;;) {
-    const messages: Message[] = [];
-    let first: History | undefined;
-    for (let after = 0; ;) {
-      const page = await session.read({ after, limit: 1000, maxBytes: 16 << 20 });
-      first ??= page;
-      if (page.revision !== first.revision) break; // read it again
-      messages.push(...page.messages);
-      if (!page.more) return { messages, revision: page.revision, lastSeq: page.lastSeq };
-      after = messages.at(-1)!.seq;
+    const newest = await session.last(limit, { maxBytes });
+    let { messages } = newest;
+    let page = newest;
+    while (page.more && page.messages.length > 0 && more(messages)) {
+      page = await session.read({ before: page.messages[0]!.seq, limit, maxBytes });
+      if (!onlyGrew(newest, page)) break;
+      messages = [...page.messages, ...messages];
     }
+    if (onlyGrew(newest, page)) return { ...newest, messages };
   }
+}
+
+const maxBytes = 16 << 20;
+
+/** Whether nothing but appends took place between two reads of a session. */
+function onlyGrew(first: History, later: History): boolean {
+  return (
+    first.incarnation === later.incarnation &&
+    first.firstSeq === later.firstSeq &&
+    first.lastSeq - first.count === later.lastSeq - later.count
+  );
 }
 
 /** Parses a message, or says which one cannot be: it must never look like an empty history. @internal */
