@@ -3,11 +3,14 @@
 import asyncio
 import itertools
 import json
+import types
 
 import pytest
 from agents import Agent, RunConfig, Runner, SessionSettings, SQLiteSession, function_tool, set_tracing_disabled
+from agents.extensions.memory import AdvancedSQLiteSession
 from agents.memory import OpenAIResponsesCompactionSession, Session
 from agents.testing import ScriptedModel, assistant_message, function_call
+from agents.usage import Usage
 
 import turnlog
 from cluster import ROOT
@@ -357,6 +360,89 @@ def test_branches(client, key):
     assert asyncio.run(branch()) == ["main"]
     with pytest.raises(turnlog.InvalidError):
         AdvancedTurnlogSession("a#b", client)
+
+
+def run_with(tokens):
+    """What a run returns that has used so many tokens, as far as a session looks at it."""
+    usage = Usage(requests=1, input_tokens=tokens, output_tokens=1, total_tokens=tokens + 1)
+    return types.SimpleNamespace(context_wrapper=types.SimpleNamespace(usage=usage))
+
+
+def test_tools_and_tokens_of_turns_are_those_of_the_sdks_own_session(client, key, tmp_path):
+    async def compare():
+        ours = AdvancedTurnlogSession(key, client)
+        theirs = AdvancedSQLiteSession(session_id=key, db_path=tmp_path / "theirs.db", create_tables=True)
+
+        async def add(s, *items):
+            await s.add_items(list(items))
+
+        kinds = (
+            "computer_call",
+            "mcp_call",
+            "shell_call",
+            "tool_search_call",
+            "tool_search_output",
+            "custom_tool_call",
+        )
+        calls = [{"type": kind, "id": kind, "name": "n", "server_label": "srv"} for kind in kinds]
+        steps = [
+            lambda s: s.store_run_usage(run_with(1)),
+            lambda s: add(s, said("before the first turn")),
+            lambda s: s.store_run_usage(run_with(2)),
+            lambda s: add(s, user("one"), call("a"), result("a"), call("b"), result("b"), said("1")),
+            lambda s: s.store_run_usage(run_with(3)),
+            lambda s: add(s, user("two"), *calls),
+            lambda s: s.store_run_usage(run_with(4)),
+            lambda s: s.store_run_usage(run_with(5)),
+            lambda s: add(s, user("three"), call("c") | {"namespace": "crm"}, calls[4]),
+            lambda s: s.create_branch_from_turn(3, "b"),
+            lambda s: add(s, user("other"), call("d") | {"namespace": "look_up"}),
+            lambda s: s.store_run_usage(run_with(6)),
+            lambda s: s.pop_item(),
+            lambda s: s.pop_item(),
+            lambda s: add(s, user("takes the number of the one that was popped")),
+            lambda s: s.switch_to_branch("main"),
+            lambda s: s.store_run_usage(run_with(7)),
+            lambda s: s.delete_branch("b"),
+            lambda s: s.create_branch_from_turn(2, "c"),
+            lambda s: s.clear_session(),
+            lambda s: add(s, user("after all was cleared")),
+        ]
+        for n, step in enumerate(steps):
+            found = []
+            for s in (ours, theirs):
+                await step(s)
+                tools = sorted(await s.get_tool_usage(), key=str)
+                tokens = [await s.get_turn_usage(), await s.get_turn_usage(2), await s.get_session_usage()]
+                main = [await s.get_session_usage("main"), await s.get_turn_usage(branch_id="main")]
+                found.append((tools, tokens, main, await s.get_conversation_by_turns()))
+            assert found[0] == found[1], n
+        theirs.close()
+
+    asyncio.run(compare())
+
+
+def test_the_tokens_of_a_turn_are_stored_once_and_go_with_the_conversation(proxy, client, key):
+    async def main():
+        session = AdvancedTurnlogSession(key, turnlog.AsyncClient(proxy.address), ttl=600)
+        await session.add_items([user("one")])
+        proxy.lose = losing(b"TURN.TX")
+        await session.store_run_usage(run_with(3))
+        assert proxy.lost.is_set()
+        assert await session.get_session_usage() == {
+            "requests": 1,
+            "input_tokens": 3,
+            "output_tokens": 1,
+            "total_tokens": 4,
+            "total_turns": 1,
+        }
+        client.session(key).delete()
+        await session.add_items([user("another conversation")])
+        assert await session.get_session_usage() is None
+        await session.clear_session()
+        assert client.hash(session._log.key + "#\0usage").all() == {}
+
+    asyncio.run(main())
 
 
 @pytest.mark.slow

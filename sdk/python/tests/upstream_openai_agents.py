@@ -30,11 +30,8 @@ ABOUT = {
         r"\._redis\b|pipeline|_safe_rpush|RedisCluster|FakeRedis|fake_redis\.|_next_id|_messages_key"
     ),
     "closing: the connections are the client's": r"(?s)close\(\).*(raises|is_closed|_closed)|_owns_client",
-    "records of tools and tokens used, which turnlog's session does not keep": (
-        r"tool_usage|usage_data|_usage\(|by_turns"
-    ),
     "internals of the SDK's session": (
-        r"_add_structure|_tool_name|_current_branch_id|_branch_state|_logger|['\"]branch_from_turn_"
+        r"_gate_worker|_count_rows|_run_ordered|to_thread|_add_structure|_tool_name|_current_branch_id|_branch_state|_logger|['\"]branch_from_turn_"
     ),
     "the SDK's class in processes of their own": r"_in_process\b",
     "names of deleted branches, which turnlog's session lets be used again": r"reserved_after",

@@ -45,7 +45,7 @@ class Router(Generic[N]):
     def pick(self) -> N:
         """Return the node to try next."""
         current = self._current
-        if current.health.failures and self._now() < current.health.avoid_until:
+        if current.health.failures:
             current = self._current = min(self.nodes, key=lambda n: n.health.avoid_until)
         return current
 

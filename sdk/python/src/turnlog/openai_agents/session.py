@@ -29,9 +29,10 @@ POPPED = {"$turnlog": {"popped": True}}  # a mark, which is no item to readers i
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An item with the seq of its message, and when it was committed."""
+    """An item with the seq and the id of its message, and when it was committed."""
 
     seq: int
+    id: str
     time: datetime
     item: TResponseInputItem
 
@@ -214,5 +215,5 @@ def _decoded(log: AsyncSession, messages: list[Message]) -> list[Entry]:
             raise CorruptError(what)
         item = item_of(stored)
         if item is not None:
-            entries.append(Entry(message.seq, message.time, cast("TResponseInputItem", item)))
+            entries.append(Entry(message.seq, message.id, message.time, cast("TResponseInputItem", item)))
     return entries
