@@ -62,6 +62,10 @@ export class Node {
     const closing = this.#closing.signal;
     closing.throwIfAborted();
     const c = await Connection.open(this.addr, this.#settings, closing, stallTimeout);
+    if (closing.aborted) {
+      c.close(closing.reason); // `close` did not know of it yet
+      throw closing.reason;
+    }
     this.#open.add(c);
     c.ended = () => this.#open.delete(c);
     return c;

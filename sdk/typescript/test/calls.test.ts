@@ -127,6 +127,24 @@ test("calls that were given up are in flight until they are answered, or their c
   assert.equal((await chat.last(1)).count, 2);
 });
 
+test("close ends a connection that is ready at the same moment", { timeout: 20_000 }, async (t) => {
+  const { proxy, client } = await proxied(t);
+  const { removeEventListener } = EventTarget.prototype;
+  let closed = 0;
+  t.mock.method(EventTarget.prototype, "removeEventListener", function (this: EventTarget, ...args: never[]) {
+    removeEventListener.apply(this, args as never);
+    // It is ready when it waits for the client's end no more, and no call has it yet.
+    if (this instanceof AbortSignal && proxy.seen.has("TURN.NS") && closed++ === 0) void client.close();
+  });
+  await assert.rejects(client.session("s").append({ data: "1" }), (err) => {
+    assert.ok(TurnlogError.is(err, "UNAVAILABLE") && err.outcome === "not_applied", String(err));
+    return /the client is closed; nothing was sent/.test(err.message);
+  });
+  assert.ok(closed > 0);
+  while (proxy.open > 0) await once(proxy.closed, "close");
+  assert.equal(proxy.seen.get("TURN.APPEND"), undefined);
+});
+
 test("why a node cannot be reached is in the error's text", async () => {
   const once = { retryFor: 0 };
   for (const [addr, why] of [
