@@ -10,6 +10,7 @@ import type { Node } from "./node.js";
 import { Request, encode, type Key } from "./request.js";
 import { Router } from "./router.js";
 import { Session } from "./session.js";
+import { answered, traceparentOf, traced, type Span } from "./tracing.js";
 import { Transaction } from "./transaction.js";
 import { Tried } from "./tried.js";
 import { verbs } from "./verb.js";
@@ -152,14 +153,21 @@ export class Client {
   }
 
   async #erase(request: Request, options: CallOptions): Promise<number> {
-    const reply = await this.retry(request, new Call(options), async (node, r, call) => {
-      const own = await this.dial(node, call, 24 * 3600_000);
-      try {
-        return await roundTrip(own, node, r, call);
-      } finally {
-        own.close(undefined);
-      }
-    });
+    const reply = await this.#traced(request, (span) =>
+      this.retry(
+        request,
+        new Call(options),
+        async (node, r, call) => {
+          const own = await this.dial(node, call, 24 * 3600_000);
+          try {
+            return await roundTrip(own, node, r, call);
+          } finally {
+            own.close(undefined);
+          }
+        },
+        span,
+      ),
+    );
     return new Fields(reply).number("removed");
   }
 
@@ -169,7 +177,24 @@ export class Client {
   }
 
   /** Sends a request until it is answered for good. @internal */
-  async send(request: Request, options: CallOptions): Promise<Reply> {
+  send(request: Request, options: CallOptions): Promise<Reply> {
+    return this.#traced(request, (span) => this.#send(request, options, span));
+  }
+
+  /** Makes a call, as part of a trace if there is one. */
+  #traced(request: Request, call: (span?: Span) => Promise<Reply>): Promise<Reply> {
+    const { tracer, namespace } = this.settings;
+    if (!tracer) {
+      request.traceparent = this.#traceparent();
+      return call();
+    }
+    return traced(tracer, namespace, request.command, (span) => {
+      request.traceparent = traceparentOf(span) ?? this.#traceparent();
+      return call(span);
+    });
+  }
+
+  async #send(request: Request, options: CallOptions, span: Span | undefined): Promise<Reply> {
     const call = new Call(options);
     const bytes = Math.min(request.bytes, this.settings.maxInFlightBytes);
     const wait = this.#budget.take(bytes, call);
@@ -178,7 +203,7 @@ export class Client {
         Promise.reject(gaveUp(call, `${request.command} was not sent: too many requests in flight`)),
       );
     try {
-      return await this.retry(request, call, this.#attempt);
+      return await this.retry(request, call, this.#attempt, span);
     } finally {
       const give = (): void => this.#budget.give(bytes);
       if (request.sent) request.sent.then(give, give);
@@ -218,18 +243,19 @@ export class Client {
   }
 
   /** Makes attempts until one of them settles the matter. @internal */
-  async retry(request: Request, call: Call, attempt: Attempt): Promise<Reply> {
+  async retry(request: Request, call: Call, attempt: Attempt, span?: Span): Promise<Reply> {
     if (call.over) throw gaveUp(call, `${request.command} was not sent: the call was over before it began`);
-    request.traceparent = this.#traceparent();
     const start = performance.now();
     let uncertain = false; // an attempt before may have been carried out
     const tried = new Tried();
-    for (let pause = backoffFirst; ; pause = Math.min(2 * pause, backoffMost)) {
+    let attempts = 1;
+    for (let pause = backoffFirst; ; pause = Math.min(2 * pause, backoffMost), attempts++) {
       const node = this.router.pick();
       let error: TurnlogError;
       try {
         const reply = await attempt(node, request, call);
         this.router.worked(node);
+        if (span) answered(span, node.addr, attempts);
         return reply;
       } catch (err) {
         error = asTurnlogError(err);

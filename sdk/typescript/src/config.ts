@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { ConnectionOptions } from "node:tls";
 import { invalid } from "./errors.js";
 import { kind } from "./request.js";
+import type { Tracer } from "./tracing.js";
 
 /** How a Client reaches its cluster. Times are in milliseconds. */
 export interface Config {
@@ -53,15 +54,20 @@ export interface Config {
    * call, in the caller's asynchronous context, and not for a tail. When it throws, the call is part of no trace.
    */
   traceparent?: (() => string | undefined) | undefined;
+  /**
+   * Makes a span for each call, by OpenTelemetry's conventions for database clients. It tells no key and no payload.
+   * The node is told the span's trace, so that its own spans become part of it. A tail has none.
+   */
+  tracer?: Tracer | undefined;
 
   /** Makes message ids; default: 128 random bits in hexadecimal. Two calls must never return the same id. */
   newId?: (() => string) | undefined;
 }
 
 type Completed = {
-  [K in Exclude<keyof Config, "addrs" | "username" | "password" | "tls" | "traceparent">]-?: NonNullable<
-    Config[K]
-  >;
+  [
+    K in Exclude<keyof Config, "addrs" | "username" | "password" | "tls" | "traceparent" | "tracer">
+  ]-?: NonNullable<Config[K]>;
 };
 
 /** @internal */
@@ -71,6 +77,7 @@ export interface Settings extends Completed {
   password: string | undefined;
   tls: ConnectionOptions | undefined;
   traceparent: (() => string | undefined) | undefined;
+  tracer: Tracer | undefined;
 }
 
 /** @internal */
@@ -108,6 +115,7 @@ export function settings(config: Config): Settings {
     connections: Math.max(1, number(config, "connections") ?? 4),
     maxInFlightBytes: number(config, "maxInFlightBytes") ?? 64 << 20,
     traceparent: config.traceparent,
+    tracer: config.tracer,
     newId: checked(config.newId ?? randomId),
   };
 }

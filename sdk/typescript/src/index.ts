@@ -16,4 +16,5 @@ export type { Key } from "./request.js";
 export type { Retention, Side, Trimming } from "./requests.js";
 export type { Appended, Edited, History, Popped, Removed, Replaced } from "./results.js";
 export type { Session } from "./session.js";
+export type { Span, Tracer } from "./tracing.js";
 export type { Committed, Transaction } from "./transaction.js";

@@ -3,14 +3,13 @@
  *
  * @packageDocumentation
  */
-import { isSpanContextValid, trace } from "@opentelemetry/api";
+import { trace } from "@opentelemetry/api";
+import { traceparentOf } from "./tracing.js";
 
 /**
  * Returns the active span as a `traceparent`; undefined if there is none. As `Config.traceparent` it makes the
  * client's requests part of the caller's trace.
  */
 export function traceparent(): string | undefined {
-  const span = trace.getActiveSpan()?.spanContext();
-  if (!span || !isSpanContextValid(span)) return undefined;
-  return `00-${span.traceId}-${span.spanId}-0${span.traceFlags & 1}`;
+  return traceparentOf(trace.getActiveSpan());
 }
