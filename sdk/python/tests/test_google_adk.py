@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import datetime
 
 import pytest
 from google.adk.agents import LlmAgent
@@ -14,6 +15,8 @@ from google.adk.models import BaseLlm, LlmResponse
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
 from google.adk.sessions.base_session_service import GetSessionConfig
+from google.adk.sessions.sqlite_session_service import SqliteSessionService
+from google.adk.tools.tool_confirmation import ToolConfirmation
 from google.genai import types
 from redis.asyncio import Redis
 
@@ -317,6 +320,32 @@ def test_the_sessions_of_redis_are_moved(cluster, service, key):
         await service.append_event(moved, event("goes on"))
 
     asyncio.run(move())
+
+
+def test_values_without_json_are_kept_as_the_adks_own_service_keeps_them(service, tmp_path):
+    """The ADK stores a callback as its name; what it cannot store is an error, and nothing is changed."""
+    values = [print, {1}, {"nested": [print]}, None, datetime.datetime(2026, 1, 1), b"\xff", "\ud800", Model]
+
+    async def keep(s, n, value):
+        session = await s.create_session(app_name="app", user_id=f"u{n}", session_id="s")
+        asked = {"t": ToolConfirmation(hint="sure?", payload={"id": 1})}
+        actions = EventActions(state_delta={"v": value, "user:v": value}, requested_tool_confirmations=asked)
+        error = None
+        try:
+            await s.append_event(session, Event(invocation_id="one", author="agent", actions=actions))
+        except Exception as e:
+            error = type(e).__name__
+        found = await s.get_session(app_name="app", user_id=f"u{n}", session_id="s")
+        return error, found.state, [e.actions.model_dump() for e in found.events]
+
+    async def compare():
+        theirs = SqliteSessionService(str(tmp_path / "theirs.db"))
+        for n, value in enumerate(values):
+            assert await keep(service, n, value) == await keep(theirs, n, value), value
+        for s in (service, theirs):  # the empty name is that of no other user
+            assert (await s.list_sessions(app_name="app", user_id="")).sessions == []
+
+    asyncio.run(compare())
 
 
 @pytest.mark.parametrize("when", ["before the events", "after the events"])
