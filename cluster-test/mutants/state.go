@@ -70,7 +70,9 @@ func stateMutants() []mutation.Mutant {
 		{Name: "popped-turns-count", About: "a turn whose messages were popped is one of those that a session keeps",
 			Edits: []mutation.Edit{{In: "(*Operations).endTurns", Old: "h.Turns[n-1] > newest",
 				New: "h.Turns[n-1] > newest+1<<60"}},
-			Catchers: []mutation.Catcher{{Test: "TestAgainstModel", Runs: 1}}},
+			Catchers: []mutation.Catcher{{Test: "TestAgainstModel", Runs: 1},
+				{Scenario: "calm", Time: 8 * time.Second, Workloads: "edits",
+					Shows: []string{"not linearizable"}, Runs: 3}}},
 		{Name: "renamed-stays", About: "a key that was renamed is still there under its former name",
 			Edits: []mutation.Edit{{In: "(*Operations).finishRename",
 				Old: "\ts.RemoveRenamed(from, x.src, layout.Renamed{To: o.To.Name, " +

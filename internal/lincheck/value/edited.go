@@ -10,15 +10,19 @@ import (
 const editedKey = "@e"
 
 // Edited is a session under the key @e of which messages are edited and removed, and appends
-// repeated: they are known by what they appended. It may keep a number of messages by itself. It does not
-// change.
+// repeated: they are known by what they appended. It may keep a number of messages, or of turns, by itself. It
+// does not change.
 type Edited struct {
 	exists   bool
 	messages []message
 	last     int
-	keeps    int                // 0: all
+	keeps    limit
+	turns    []int              // the seqs at which those begin that it keeps
 	appended map[string]message // by id, as they were at first
 }
+
+// limit is how many messages, or turns, are kept; 0: all.
+type limit struct{ messages, turns int }
 
 type message struct {
 	seq      int
@@ -29,7 +33,7 @@ type message struct {
 // ids that are known.
 func (e Edited) String() string {
 	return Sessions{editedKey: {messages: e.shown(), last: e.last}}.String() + array(e.known()) +
-		fmt.Sprint(e.exists, e.keeps)
+		fmt.Sprint(e.exists, e.keeps, e.turns)
 }
 
 // known are the seqs, ids and first payloads of all appends.
@@ -89,6 +93,7 @@ func (e Edited) append(m message) (State, string) {
 		m, count, duplicate = was, count-1, "1"
 	} else {
 		e.exists, e.messages, e.last = true, append(slices.Clone(e.messages), m), m.seq
+		e.turns = newest(append(slices.Clone(e.turns), m.seq), e.keeps.turns)
 		count -= e.shorten()
 		known := map[string]message{m.id: m}
 		maps.Copy(known, e.appended)
@@ -111,23 +116,51 @@ func (e Edited) remove(at int) (State, string) {
 	removed := 0
 	if at >= 0 {
 		e.messages, removed = slices.Delete(slices.Clone(e.messages), at, at+1), 1
+		// A turn behind the newest message that is left does not count any more.
+		e.turns = slices.DeleteFunc(slices.Clone(e.turns), func(seq int) bool {
+			return len(e.messages) == 0 || seq > e.messages[len(e.messages)-1].seq
+		})
 	}
 	return e, fields("count", number(len(e.messages)), "removed", number(removed))
 }
 
-// retain is TURN.RETAIN key MESSAGES n|ALL.
+// retain is TURN.RETAIN key MESSAGES n|TURNS n|ALL.
 func (e Edited) retain(args []string) (State, string) {
-	if e.keeps = 0; args[0] == "MESSAGES" {
-		e.exists, e.keeps = true, integer(args[1])
+	var keeps limit
+	switch args[0] {
+	case "MESSAGES":
+		keeps.messages = integer(args[1])
+	case "TURNS":
+		keeps.turns = integer(args[1])
 	}
-	removed := e.shorten()
+	removed := 0
+	if keeps != e.keeps {
+		e.exists, e.keeps, e.turns = true, keeps, newest(e.begun(), keeps.turns)
+		removed = e.shorten()
+	}
 	return e, fields("count", number(len(e.messages)), "removed", number(removed))
 }
 
-// shorten drops what is beyond the number of messages that the session keeps.
+// begun are the seqs at which turns begin. A message that is held and older than those known is a turn.
+func (e Edited) begun() (seqs []int) {
+	for _, m := range e.messages {
+		if len(e.turns) == 0 || m.seq < e.turns[0] {
+			seqs = append(seqs, m.seq)
+		}
+	}
+	return append(seqs, e.turns...)
+}
+
+// newest are the last n of some seqs.
+func newest(seqs []int, n int) []int { return seqs[max(0, len(seqs)-n):] }
+
+// shorten drops what is beyond the messages, or turns, that the session keeps.
 func (e *Edited) shorten() (dropped int) {
-	if e.keeps > 0 {
-		dropped = max(0, len(e.messages)-e.keeps)
+	switch {
+	case e.keeps.messages > 0:
+		dropped = max(0, len(e.messages)-e.keeps.messages)
+	case e.keeps.turns > 0 && len(e.turns) == e.keeps.turns:
+		dropped = max(0, slices.IndexFunc(e.messages, func(m message) bool { return m.seq >= e.turns[0] }))
 	}
 	e.messages = e.messages[dropped:]
 	return dropped

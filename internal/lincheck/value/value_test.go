@@ -44,6 +44,12 @@ func TestLikeRedis(t *testing.T) {
 			TURN.TX ID e STEP TURN.POP @1 1 HEAD STEP TURN.REPLACE @1 3 v#1 w → {duplicate 0 steps [{count 2 messages [[1 "x"]]} {count 3 first_seq 4 last_seq 5 removed 1}]}; TURN.TX ID f STEP TURN.RETAIN @1 2 STEP TURN.RETAIN @1 0 → {duplicate 0 steps [{count 2 removed 1} {count 2 removed 0}]};
 			TURN.TX ID g STEP TURN.RENAME @1 @0 REPLACE STEP TURN.APPEND @2 x → {duplicate 0 steps [{count 2} {count 1 first_seq 1 last_seq 1}]}; TURN.TX ID h STEP TURN.DELETE @2 → {duplicate 0 steps [{removed 1}]};
 			SNAPSHOT → [{last_seq 5 messages [[4 "v#1"] [5 "w"]]} {last_seq 0 messages []} {last_seq 0 messages []}]`,
+		"turns": `TURN.RETAIN @e TURNS 3 → {count 0 removed 0}; TURN.APPEND @e MSG a a → {count 1 duplicate 0 first_seq 1 last_seq 1}; TURN.APPEND @e MSG b b → {count 2 duplicate 0 first_seq 2 last_seq 2};
+			TURN.APPEND @e MSG c c → {count 3 duplicate 0 first_seq 3 last_seq 3}; TURN.REMOVE @e SEQ 2 → {count 2 removed 1}; TURN.APPEND @e MSG d d → {count 2 duplicate 0 first_seq 4 last_seq 4};
+			TURN.READ @e → {count 2 last_seq 4 messages [[3 "c"] [4 "d"]]}; TURN.REMOVE @e SEQ 4 → {count 1 removed 1}; TURN.APPEND @e MSG f f → {count 2 duplicate 0 first_seq 5 last_seq 5};
+			TURN.RETAIN @e TURNS 2 → {count 2 removed 0}; TURN.REMOVE @e ID f → {count 1 removed 1}; TURN.RETAIN @e TURNS 2 → {count 1 removed 0}; TURN.APPEND @e MSG a a → {count 1 duplicate 1 first_seq 1 last_seq 1};
+			TURN.RETAIN @e ALL → {count 1 removed 0}; TURN.APPEND @e MSG g g → {count 2 duplicate 0 first_seq 6 last_seq 6}; TURN.RETAIN @e TURNS 1 → {count 1 removed 1}; TURN.READ @e → {count 1 last_seq 6 messages [[6 "g"]]};
+			TURN.RETAIN @e MESSAGES 2 → {count 1 removed 0}; TURN.APPEND @e MSG h h → {count 2 duplicate 0 first_seq 7 last_seq 7}; TURN.APPEND @e MSG i i → {count 2 duplicate 0 first_seq 8 last_seq 8}`,
 		"retained": `TURN.RETAIN @e ALL → {count 0 removed 0}; TURN.INFO @e → nil; TURN.RETAIN @e MESSAGES 2 → {count 0 removed 0}; TURN.INFO @e → {count 0 expires_at false last_seq 0 metadata {}}`,
 		"string":   `SET 1 NX → OK; SET 2 NX → nil; SET 3 XX → OK; SET 4 GET → "3"; INCRBY -5 → -1; SETNX 9 → 0; GETDEL → "-1"; SET 1 XX → nil; SETNX 9 → 1; GET → "9"`,
 	} {
