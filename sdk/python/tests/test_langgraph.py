@@ -385,6 +385,19 @@ def test_a_run_that_begins_a_thread_while_another_one_is_copied_to_it_loses_noth
         assert (said(found), found.pending_writes) == ("copied", [("task", "said", "w")])
 
 
+@pytest.mark.parametrize("operation", range(1, 10))
+def test_a_thread_that_goes_on_while_it_is_copied_is_copied_as_it_was_at_one_moment(cluster, client, key, operation):
+    source = TurnlogSaver(client, prefix=f"{key}:")
+    config = put(source, where("source"), "first", 1)
+    source.put_writes(config, [("said", "w")], "task")
+    with Between(cluster.addresses) as copying:
+        copying.interrupt(operation, lambda: put(source, config, "second", 2))
+        TurnlogSaver(copying, prefix=f"{key}:").copy_thread("source", "t")
+    copied = [said(found) for found in source.list(where("t"))]
+    assert copied in (["first"], ["second", "first"])
+    assert [s.key for s in client.sessions(f"{key}:writes:t:") if s.key.endswith(":")] == []
+
+
 def test_pruning_leaves_nothing_but_the_newest(cluster, client, key):
     saver = TurnlogSaver(client, prefix=f"{key}:")
     config, kept = where("t"), "large value"

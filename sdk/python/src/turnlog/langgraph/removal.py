@@ -15,7 +15,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from .. import requests
 from ..clientbase import ClientBase
-from ..errors import ConflictError, ExistsError
+from ..errors import ConflictError, ExistsError, OverloadedError
 from ..requests import key_bytes
 from ..steps import Steps, one
 from ..transaction import TransactionBase
@@ -139,13 +139,20 @@ def copy(client: ClientBase, prefix: str, serde: SerializerProtocol, source: str
     for thread in (yield from all_threads(client, prefix, source)):
         copied = Thread(client, prefix, target, thread.ns)
         try:
-            yield from _copy_namespace(Checkpoints(thread, serde), copied)
+            for _ in range(ATTEMPTS):
+                if (yield from _copy_namespace(Checkpoints(thread, serde), copied)):
+                    break
+            else:
+                yield from one(copied.transaction().if_absent(copied.log).delete(copied.data).operation())
+                yield from _delete_keys(client, (yield from _writes(copied.all_writes)))
+                raise OverloadedError(f"thread {source!r} is changed faster than it can be copied")
         except (ConflictError, ExistsError) as e:
             yield from one(requests.delete(copied.all_writes, None))
             raise ExistsError(f"thread {target!r} was begun while it was copied to; it is not a copy") from e
 
 
-def _copy_namespace(at: Checkpoints, target: Thread) -> Steps[None]:
+def _copy_namespace(at: Checkpoints, target: Thread) -> Steps[bool]:
+    """Copy a namespace; return whether it is as it was when the copy began, and else is no copy."""
     source = at.thread
     for key in (target.data, *(yield from _writes(target.all_writes))):  # of a copy that failed
         yield from one(target.transaction().if_absent(target.log).delete(key).operation())
@@ -158,8 +165,12 @@ def _copy_namespace(at: Checkpoints, target: Thread) -> Steps[None]:
         yield from _set_fields(target, (yield from source.get(some)))
     for key in (yield from _writes(source.all_writes)):
         yield from one(requests.fork(key, target.all_writes + key[len(source.all_writes) :], None, None))
-    yield from one(requests.fork(source.log, target.log, None, log.revision))
+    try:
+        yield from one(requests.fork(source.log, target.log, None, log.revision))
+    except ConflictError:
+        return False
     yield from one(requests.delete(target.all_writes, None))
+    return True
 
 
 def _set_fields(thread: Thread, fields: Mapping[str, bytes]) -> Steps[None]:
