@@ -51,10 +51,12 @@ function tsc(...args: string[]): void {
 
 /** The programs of a document, with the addresses of this cluster. */
 function programs(document: string): string[] {
-  const fenced = /^```ts\n(.*?)^```$/gms;
+  const fenced = /^( *)```ts\n(.*?)^\1```$/gms;
   const local = (text: string): string =>
     text.replace(/127\.0\.0\.1:73([789])9/g, (_, node: string) => cluster.addrs[Number(node) - 7]!);
-  return Array.from(readFileSync(document, "utf8").matchAll(fenced), (m) => local(m[1]!));
+  return Array.from(readFileSync(document, "utf8").matchAll(fenced), (m) =>
+    local(m[2]!.replaceAll(new RegExp(`^${m[1]}`, "gm"), "")),
+  );
 }
 
 /** A program as CommonJS: imports become calls of require, and the rest runs in a function. */
@@ -127,19 +129,21 @@ for (const [name, document] of [
   });
 }
 
-test("the programs of the READMEs are TypeScript in strict mode", () => {
-  const written = ["README.md", "../../README.md"].flatMap((document, d) =>
+test("the programs of the pages are TypeScript as strict as tsc --init has it", () => {
+  const pages = ["README.md", "../../README.md", "../../docs/operations/tracing.md"];
+  const written = pages.flatMap((document, d) =>
     programs(join(root, document)).map((program, i) => {
       writeFileSync(join(dir, `strict${d}${i}.mts`), program);
       return `strict${d}${i}.mts`;
     }),
   );
-  assert.ok(written.length > 7);
+  assert.ok(written.length > 9);
+  const strict = ["--noUncheckedIndexedAccess", "--exactOptionalPropertyTypes", "--verbatimModuleSyntax"];
   for (const [module, resolution] of [
     ["node16", "node16"],
     ["esnext", "bundler"],
   ] as const) {
-    tsc("--module", module, "--moduleResolution", resolution, "--skipLibCheck", ...written);
+    tsc("--module", module, "--moduleResolution", resolution, "--skipLibCheck", ...strict, ...written);
   }
 });
 
