@@ -113,12 +113,17 @@ func (s Session) readRequest(q turn.Read) *request {
 // the messages are never those of two sessions.
 func (s Session) All(ctx context.Context, after uint64) iter.Seq2[turn.Message, error] {
 	return func(yield func(turn.Message, error) bool) {
-		after, incarnation := after, uint64(0)
+		s, after, incarnation, last := s, after, uint64(0), uint64(0)
 		for more := true; more; {
 			h, err := s.Read(ctx, turn.Read{From: turn.FromAfter, Seq: after, Limit: pageMessages, MaxBytes: pageBytes})
 			if err != nil {
 				yield(turn.Message{}, err)
 				return
+			}
+			lags := h.Incarnation < incarnation || h.Incarnation == incarnation && h.Last < last
+			if lags && s.fresh != linearizable {
+				s.fresh = linearizable // this node is behind the one that answered before
+				continue
 			}
 			if incarnation != 0 && h.Incarnation != incarnation {
 				err := turn.Errorf(turn.Conflict, "the session was deleted or renamed while it was read, after seq %d",
@@ -127,7 +132,7 @@ func (s Session) All(ctx context.Context, after uint64) iter.Seq2[turn.Message, 
 				yield(turn.Message{}, err)
 				return
 			}
-			incarnation = h.Incarnation
+			incarnation, last = h.Incarnation, h.Last
 			for _, m := range h.Messages {
 				if !yield(m, nil) {
 					return

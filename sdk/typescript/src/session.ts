@@ -179,14 +179,26 @@ export class Session {
     after = 0,
     options: CallOptions & { consistency?: Consistency | undefined } = {},
   ): AsyncGenerator<Message, void, undefined> {
-    let incarnation = 0;
+    let { consistency } = options;
+    let [incarnation, lastSeq] = [0, 0];
     for (let more = true; more;) {
-      const page = await this.read({ ...options, after, limit: pageMessages, maxBytes: pageBytes });
-      if (incarnation !== 0 && page.incarnation !== incarnation) {
+      const page = await this.read({
+        ...options,
+        consistency,
+        after,
+        limit: pageMessages,
+        maxBytes: pageBytes,
+      });
+      const same = page.incarnation === incarnation;
+      if (consistency !== undefined && (page.incarnation < incarnation || (same && page.lastSeq < lastSeq))) {
+        consistency = undefined; // this node is behind the one that answered before
+        continue;
+      }
+      if (incarnation !== 0 && !same) {
         const what = `the session was deleted or renamed while it was read, after seq ${String(after)}`;
         throw new TurnlogError("CONFLICT", what, { revision: page.revision });
       }
-      incarnation = page.incarnation;
+      ({ incarnation, lastSeq } = page);
       for (const m of page.messages) {
         after = m.seq;
         yield m;

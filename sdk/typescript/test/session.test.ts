@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { Client, TurnlogError, type ErrorKind } from "turnlog";
+import { Client, Message, TurnlogError, type ErrorKind, type ReadOptions } from "turnlog";
 import { Cluster } from "./cluster.js";
 import { Proxy } from "./proxy.js";
 
@@ -423,4 +423,22 @@ test("messages are read by time", async () => {
   assert.deepEqual(texts((await chat.read({ since: times[1]! })).messages), ["b", "c"]);
   assert.deepEqual(texts((await chat.read({ until: new Date(times[1]!) })).messages), ["a"]);
   assert.deepEqual(texts((await chat.read({ since: times[0]!, until: times[2]!, last: 1 })).messages), ["b"]);
+});
+
+test("a node that lags is taken neither for the end of a session nor for its deletion", async (t) => {
+  const chat = client.session("lags");
+  const page = (incarnation: number, lastSeq: number, seqs: number[], more: boolean) => {
+    const messages = seqs.map((seq) => new Message(seq, 1, "", Buffer.from("x")));
+    return { messages, revision: 9, incarnation, firstSeq: 1, lastSeq, count: 3, more };
+  };
+  for (const lagging of [page(0, 0, [], false), page(4, 90, [61], true), page(5, 1, [], false)]) {
+    let reads = 0;
+    t.mock.method(chat, "read", async ({ consistency }: ReadOptions) => {
+      if (reads++ === 0) return page(5, 3, [1, 2], true);
+      return consistency === "stale" ? lagging : page(5, 3, [3], false);
+    });
+    const seqs: number[] = [];
+    for await (const m of chat.all(0, { consistency: "stale" })) seqs.push(m.seq);
+    assert.deepEqual(seqs, [1, 2, 3]);
+  }
 });
