@@ -58,6 +58,37 @@ def test_a_tail_ends_with_an_error(key):
         next(turnlog.Client("127.0.0.1:1", retry_for=0.1).session(key).tail())
 
 
+def test_a_tail_ends_when_its_client_is_closed(cluster, client, key):
+    s = client.session(key)
+    s.append("1")
+    other = turnlog.Client(cluster.addresses)
+    tail = other.session(key).tail()
+    assert take(tail, 1) == ["1"]
+    other.close()
+    s.append("2", "3")  # what it waits for
+    with pytest.raises(turnlog.InvalidError, match="the client is closed"):
+        take(tail, 3)
+
+
+def test_an_asynchronous_tail_ends_when_its_client_is_closed(cluster, client, key):
+    async def run():
+        s = client.session(key)
+        s.append("1")
+        other = turnlog.AsyncClient(cluster.addresses)
+        tail = other.session(key).tail()
+        assert (await anext(tail)).text() == "1"
+        await other.aclose()
+        s.append("2", "3")
+        with pytest.raises(turnlog.InvalidError, match="the client is closed"):
+            await asyncio.wait_for(drain(tail), 30)
+
+    async def drain(tail):
+        async for _ in tail:
+            pass
+
+    asyncio.run(run())
+
+
 def test_an_asynchronous_tail(cluster, key):
     client = turnlog.AsyncClient(cluster.addresses)
 

@@ -52,7 +52,7 @@ class Client(ClientBase):
         return self._aio
 
     def close(self) -> None:
-        """Close the connections. Later calls fail."""
+        """Close the connections. Later calls fail, and tails end within five seconds."""
         for node in self._router.nodes:
             node.close()
 

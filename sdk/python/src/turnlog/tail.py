@@ -13,7 +13,7 @@ from .clientbase import decoded
 from .connection import Connection
 from .errors import TurnlogError
 from .message import Message
-from .node import Node
+from .node import Node, closed_error
 from .operation import Operation
 from .tailposition import BLOCK, TailPosition
 
@@ -43,12 +43,13 @@ def tail(client: Client, key: bytes, after: int) -> Iterator[Message]:
 def _follow(client: Client, node: Node, connection: Connection, position: TailPosition) -> Iterator[Message]:
     connection.waits.stall = BLOCK + client.config.stall_timeout
     position.begin()
-    while True:
+    while not node.closed:
         found = _round(node, connection, position.requests())
         client.worked(node)
         for message in position.take(found):
             position.passed(message)
             yield message
+    raise closed_error()
 
 
 def _round(node: Node, connection: Connection, operations: list[Operation[Any]]) -> Any:

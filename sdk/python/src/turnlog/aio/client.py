@@ -57,7 +57,10 @@ class AsyncClient(ClientBase):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close the connections of this event loop. Later calls fail, in every loop."""
+        """Close the connections of this event loop.
+
+        In every loop, later calls fail, and tails end within five seconds.
+        """
         self._closed = True
         router = self._routers.pop(asyncio.get_running_loop(), None)
         for node in router.nodes if router else ():

@@ -34,6 +34,7 @@ async def tail(client: AsyncClient, key: bytes, after: int) -> AsyncIterator[Mes
         position.begin()
         try:
             while True:
+                client.router(asyncio.get_running_loop())  # raises what says that the client is closed, if it is
                 found = await _round(node, connection, position.requests(), stall)
                 router.worked(node)
                 for message in position.take(found):
