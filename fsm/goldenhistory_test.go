@@ -34,6 +34,7 @@ func goldenHistories() []goldenHistory {
 		{"history-v1", 250, nil},
 		{"history-level3", 400, map[int]turn.ClusterLevel{50: turn.Level2, 150: turn.Level3}},
 		{"history-level4", 400, map[int]turn.ClusterLevel{0: turn.Level3, 100: turn.Level4}},
+		{"history-level5", 400, map[int]turn.ClusterLevel{0: turn.Level4, 100: turn.Level5}},
 	}
 }
 

@@ -240,7 +240,11 @@ func (g *generator) simple() turn.Op {
 		if s := g.model.sessions[k]; s != nil && g.rnd.IntN(3) > 0 {
 			from = max(1, s.last-min(s.last, uint64(g.rnd.IntN(4))))
 		}
-		return &turn.Replace{Key: k, From: from, Messages: g.messages(0), Expect: g.expect(k)}
+		messages := g.messages(0)
+		if g.rnd.IntN(2) == 0 {
+			messages = g.known(k)
+		}
+		return &turn.Replace{Key: k, From: from, Messages: messages, Expect: g.expect(k)}
 	case 3:
 		if g.rnd.IntN(3) == 0 {
 			return &turn.Clear{Key: k, Expect: g.expect(k)}
@@ -510,7 +514,7 @@ func seqs(ms []turn.Message) (out []uint64) {
 func raises(seed uint64, steps int) map[int]turn.ClusterLevel {
 	return []map[int]turn.ClusterLevel{
 		{0: turn.NewestLevel},
-		{steps / 5: turn.Level2, steps * 2 / 5: turn.Level3, steps * 3 / 5: turn.Level4},
+		{steps / 5: turn.Level2, steps * 2 / 5: turn.Level3, steps * 3 / 5: turn.Level4, steps * 4 / 5: turn.Level5},
 		{0: turn.Level2},
 		nil,
 	}[seed%4]
@@ -567,7 +571,8 @@ func TestHashAtEveryIndex(t *testing.T) {
 	a, b := newRig(t), newRig(t)
 	stamp := int64(1_000_000)
 	for i := range 150 {
-		if level, ok := map[int]turn.ClusterLevel{40: turn.Level2, 70: turn.Level3, 110: turn.Level4}[i]; ok {
+		levels := map[int]turn.ClusterLevel{40: turn.Level2, 70: turn.Level3, 90: turn.Level4, 120: turn.Level5}
+		if level, ok := levels[i]; ok {
 			a.raise(level)
 			g.model.level = level
 		}

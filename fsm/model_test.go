@@ -77,6 +77,7 @@ type modelTombstone struct {
 type modelAppended struct {
 	turn.Message
 	revision uint64
+	by       *modelBrought // nil: not known
 }
 
 func newModel() *model {
@@ -324,7 +325,7 @@ func (m *model) append(o *turn.Append) (turn.Result, *turn.Error) {
 	if o.OnlyExisting && (s == nil || len(s.list) == 0) {
 		return turn.Result{}, nil
 	}
-	if r, err, done := m.duplicate(o.Key, s, o.Messages); done {
+	if r, err, done := m.appendedBefore(o.Key, s, o.Messages); done {
 		return r, err
 	}
 	if err := m.expect(o.Expect, s); err != nil {
@@ -349,7 +350,7 @@ func (m *model) extend(k turn.Key, s *modelSession, o *turn.Append) turn.Result 
 	if len(o.Set)+len(o.Unset) > 0 {
 		s.changeMeta(o.Set, o.Unset)
 	}
-	r := m.push(k, s, o.Messages, o.Side)
+	r := m.push(k, s, o.Messages, o.Side, false)
 	s.shorten()
 	if o.TTL > 0 {
 		s.deadline = m.after(o.TTL)
@@ -361,9 +362,12 @@ func (m *model) extend(k turn.Key, s *modelSession, o *turn.Append) turn.Result 
 	return r
 }
 
-func (m *model) push(k turn.Key, s *modelSession, ms []turn.NewMessage, side turn.Side) turn.Result {
+func (m *model) push(
+	k turn.Key, s *modelSession, ms []turn.NewMessage, side turn.Side, replaced bool,
+) turn.Result {
 	r := turn.Result{First: s.last + 1}
 	s.beginTurn()
+	by := m.brought(s, ms, replaced)
 	s.appended, s.list = slices.Clone(s.appended), slices.Clone(s.list)
 	for _, n := range ms {
 		s.last++
@@ -372,7 +376,7 @@ func (m *model) push(k turn.Key, s *modelSession, ms []turn.NewMessage, side tur
 		if n.ID != "" {
 			revision = m.now(k) + 1
 		}
-		s.appended = append(s.appended, modelAppended{msg, revision})
+		s.appended = append(s.appended, modelAppended{msg, revision, by})
 		m.mark(s, msg)
 		s.setInside(msg.Seq, s.waits(msg.Seq))
 		if side == turn.Head {
@@ -559,7 +563,7 @@ func modelRange(list []turn.Message, start, stop int64) []turn.Message {
 
 func (m *model) replace(o *turn.Replace) (turn.Result, *turn.Error) {
 	s := m.sessions[o.Key]
-	if r, err, done := m.duplicate(o.Key, s, o.Messages); done {
+	if r, err, done := m.replacedBefore(o, s); done {
 		return r, err
 	}
 	if err := m.expect(o.Expect, s); err != nil {
@@ -575,7 +579,7 @@ func (m *model) replace(o *turn.Replace) (turn.Result, *turn.Error) {
 	if removed > 0 || len(o.Messages) > 0 {
 		s.endTurns()
 		if len(o.Messages) > 0 {
-			r = m.push(o.Key, s, o.Messages, turn.Tail)
+			r = m.push(o.Key, s, o.Messages, turn.Tail, true)
 			s.shorten()
 		}
 		if s.slide > 0 {
@@ -650,6 +654,9 @@ func (m *model) fork(o *turn.Fork) (turn.Result, *turn.Error) {
 		return turn.Result{}, &turn.Error{Kind: turn.NotFound}
 	}
 	f := s.upTo(at)
+	for i := range f.appended {
+		f.appended[i].by = m.brought(f, nil, false)
+	}
 	m.sessions[o.To] = f
 	m.changed(o.To, f)
 	r := turn.Result{Last: at, Count: uint64(len(f.list)), Revision: f.revision}
@@ -674,7 +681,7 @@ func (s *modelSession) upTo(at uint64) *modelSession {
 		if was, edited := s.was[msg.Seq]; edited {
 			msg.Data = was
 		}
-		f.appended = append(f.appended, modelAppended{msg, revision})
+		f.appended = append(f.appended, modelAppended{msg, revision, nil})
 		if msg.ID != "" {
 			f.pushes.lastID = msg.Seq
 		}

@@ -73,7 +73,7 @@ func (m *model) transactAll(o *turn.Tx) (turn.Result, *turn.Error) {
 		err := m.fitting(s.Op, types)
 		if k, messages, ok := brings(s.Op); ok && err == nil {
 			if now := trial.sessions[k]; now == nil || now.typ == turn.TypeList {
-				err = m.newTo(k, messages)
+				err = m.newTo(k, messages, s.Op)
 			}
 		}
 		var out turn.Outcome
@@ -178,12 +178,15 @@ func brings(op turn.Op) (turn.Key, []turn.NewMessage, bool) {
 }
 
 // newTo refuses messages that are known from before the transaction.
-func (m *model) newTo(k turn.Key, messages []turn.NewMessage) *turn.Error {
+func (m *model) newTo(k turn.Key, messages []turn.NewMessage, op turn.Op) *turn.Error {
 	s := m.sessions[k]
 	if s != nil && s.typ != turn.TypeList {
 		s = nil
 	}
 	_, err, known := m.duplicate(k, s, messages)
+	if o, replaces := op.(*turn.Replace); replaces {
+		_, err, known = m.replacedBefore(o, s)
+	}
 	if known && err == nil {
 		err = &turn.Error{Kind: turn.Conflict}
 		if s != nil {
@@ -308,6 +311,9 @@ func (g *generator) laterStep(k turn.Key) turn.Op {
 		messages := g.messages(1)
 		if old, ok := g.earlier().(*turn.Append); ok && old.Key == k && g.rnd.IntN(4) == 0 {
 			messages = old.Messages
+		}
+		if g.rnd.IntN(2) == 0 {
+			messages = g.known(k)
 		}
 		return &turn.Replace{Key: k, From: 1 + g.rnd.Uint64N(40), Messages: messages[:g.rnd.IntN(len(messages)+1)]}
 	}

@@ -77,6 +77,9 @@ func remembers(id string, appended []modelAppended, from uint64) *modelAppended 
 }
 
 func (s *modelSession) remembers(id string) *modelAppended {
+	if s == nil {
+		return nil
+	}
 	return remembers(id, s.appended, windowFrom(s.last, s.moved))
 }
 

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
@@ -64,4 +65,253 @@ func TestClearedBlocksAreEmpty(t *testing.T) {
 	if n := tx.Bucket(layout.BucketBlocks).Stats().KeyN; n != 0 {
 		t.Errorf("%d blocks of a session that was cleared are stored", n)
 	}
+}
+
+func replaceOf(from uint64, ids ...string) *turn.Replace {
+	o := &turn.Replace{Key: sessionA, From: from}
+	for _, id := range ids {
+		o.Messages = append(o.Messages, turn.NewMessage{ID: id, Data: []byte(id)})
+	}
+	return o
+}
+
+func appendIDs(ids ...string) *turn.Append {
+	return &turn.Append{Key: sessionA, Messages: replaceOf(1, ids...).Messages}
+}
+
+// refuses applies an operation that must be refused, and change nothing.
+func (r *rig) refuses(op turn.Op, kind turn.Kind) {
+	r.t.Helper()
+	before := r.texts(sessionA)
+	if out := r.apply(1, op)[0]; out.Err == nil || out.Err.Kind != kind || r.texts(sessionA) != before {
+		r.t.Fatalf("%+v: %+v, %v; it holds %q, before %q", op, out.Result, out.Err, r.texts(sessionA), before)
+	}
+}
+
+// Messages that a replace brings may have ids that appends used, as when a list is saved that holds what is there
+// already: it is no repeat of these appends. Repeats of the replace, and of the appends, change nothing.
+func TestReplaceWithIDsOfAppends(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig, move func()) {
+		r.raise(turn.Level5)
+		r.do(appendIDs("q1", "a1"))
+		r.do(appendIDs("q2", "a2"))
+		saved := replaceOf(1, "q1", "a1")
+		move()
+		took := r.do(saved)
+		if took.Duplicate || took.Removed != 4 || r.texts(sessionA) != "5q1=q1 6a1=a1" {
+			t.Fatalf("%+v; it holds %q", took, r.texts(sessionA))
+		}
+		regenerated := replaceOf(5, "q1", "a3")
+		r.do(regenerated)
+		r.do(appendIDs("q4"))
+		move()
+		want := "7q1=q1 8a3=a3 9q4=q4"
+		for _, again := range []struct {
+			op    turn.Op
+			first uint64
+		}{{saved, 5}, {regenerated, 7}, {appendIDs("q1", "a1"), 1}, {appendIDs("q2", "a2"), 3}, {appendIDs("q4"), 9},
+			{appendIDs("q1"), 1}} {
+			if out := r.do(again.op); !out.Duplicate || out.First != again.first || r.texts(sessionA) != want {
+				t.Errorf("%+v again: %+v; it holds %q", again.op, out, r.texts(sessionA))
+			}
+		}
+		r.refuses(replaceOf(9, "a3", "a4"), turn.Conflict) // a3 stays
+		r.refuses(appendIDs("q1", "a4"), turn.Conflict)
+		if out := r.do(replaceOf(8, "q4", "a2")); out.Duplicate || r.texts(sessionA) != "7q1=q1 10q4=q4 11a2=a2" {
+			t.Errorf("%+v; it holds %q", out, r.texts(sessionA))
+		}
+	})
+}
+
+// A replace may bring an edited message as it is, also under the id that it has. The append that brought the first
+// payload is still known, and hears of its own revision. Another payload is a reused id.
+func TestReplaceWithAnEditedMessage(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig, move func()) {
+		r.raise(turn.Level5)
+		first := r.do(appendIDs("q", "a"))
+		r.do(&turn.EditMessage{Key: sessionA, Message: byID("a"), Data: []byte("edited")})
+		move()
+		saved := replaceOf(2, "a")
+		saved.Messages[0].Data = []byte("another")
+		r.refuses(saved, turn.IDReused)
+		saved.Messages[0].Data = []byte("edited")
+		if out := r.do(saved); out.Removed != 1 || r.texts(sessionA) != "1q=q 3a=edited" {
+			t.Fatalf("%+v; it holds %q", out, r.texts(sessionA))
+		}
+		move()
+		if again := r.do(appendIDs("q", "a")); !again.Duplicate || again.First != 1 || again.Last != 2 ||
+			again.Revision != first.Revision {
+			t.Errorf("the append again: %+v, it was %+v", again, first)
+		}
+		r.do(&turn.EditMessage{Key: sessionA, Message: byID("a"), Data: []byte("again")})
+		if again := r.do(saved); !again.Duplicate || r.texts(sessionA) != "1q=q 3a=again" {
+			t.Errorf("the replace again: %+v; it holds %q", again, r.texts(sessionA))
+		}
+		r.refuses(replaceOf(3, "a"), turn.IDReused)
+	})
+}
+
+// A message that an edit of the list moved stays if its new place is before what a replace removes.
+func TestReplaceWithTheIDOfAMovedMessage(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig, move func()) {
+		r.raise(turn.Level5)
+		r.do(appendIDs("q", "a", "b", "c"))
+		r.do(&turn.InsertElement{Key: sessionA, Pivot: []byte("c"), Data: []byte("new")})
+		move()
+		r.refuses(replaceOf(7, "c"), turn.Conflict)
+		if out := r.do(replaceOf(6, "c")); out.Removed != 1 || r.texts(sessionA) != "1q=q 2a=a 3b=b 5=new 7c=c" {
+			t.Errorf("%+v; it holds %q", out, r.texts(sessionA))
+		}
+	})
+}
+
+// Of a replace that is sent again when the first of its messages is no longer remembered, it is not known whether it
+// took place: it is refused. One that ends with another message is new.
+func TestReplaceThatIsRememberedInPart(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig, move func()) {
+		r.raise(turn.Level5)
+		r.do(appendIDs("q"))
+		saved := replaceOf(1, "r1", "r2")
+		first := r.do(saved)
+		for i := range turn.IDWindow - 2 {
+			r.do(appendIDs(fmt.Sprint("x", i)))
+		}
+		move()
+		if again := r.do(saved); !again.Duplicate || again.First != first.First || again.Revision != first.Revision {
+			t.Fatalf("%+v, it was %+v", again, first)
+		}
+		r.do(appendIDs("last"))
+		move()
+		r.refuses(saved, turn.Conflict)
+		r.do(replaceOf(1, "r1", "r2", "x1"))
+		if got := r.texts(sessionA); got != "1027r1=r1 1028r2=r2 1029x1=x1" {
+			t.Errorf("it holds %q", got)
+		}
+	})
+}
+
+// A replace with a part of the messages that an earlier one brought is another one, as is one with more of them.
+func TestReplaceWithAPartOfAnEarlierOne(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig, move func()) {
+		r.raise(turn.Level5)
+		r.do(appendIDs("x"))
+		for i, ids := range [][]string{{"a", "b", "c"}, {"a", "b"}, {"b", "c"}, {"b"}, {"z", "a", "b"}, {"c"},
+			{"a", "b", "c", "d"}} {
+			out := r.do(replaceOf(1, ids...))
+			move()
+			again := r.do(replaceOf(1, ids...))
+			if out.Duplicate || out.Count != uint64(len(ids)) || !again.Duplicate || again.First != out.First ||
+				again.Revision != out.Revision {
+				t.Errorf("%d: %+v, and again %+v; it holds %q", i, out, again, r.texts(sessionA))
+			}
+		}
+	})
+}
+
+// A replace under a condition that holds did not take place before, whatever an earlier one brought.
+func TestReplaceBackToAnEarlierList(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig, move func()) {
+		r.raise(turn.Level5)
+		r.do(appendIDs("q"))
+		first := r.do(replaceOf(2, "a"))
+		second := r.do(replaceOf(2, "b"))
+		move()
+		back := replaceOf(2, "a")
+		back.Expect = &second.Revision
+		took := r.do(back)
+		if took.Duplicate || r.texts(sessionA) != "1q=q 4a=a" {
+			t.Fatalf("%+v; it holds %q", took, r.texts(sessionA))
+		}
+		if again := r.do(back); !again.Duplicate || again.First != 4 || again.Revision != took.Revision {
+			t.Errorf("again: %+v, it was %+v", again, took)
+		}
+		late := replaceOf(2, "a")
+		late.Expect = &first.Revision
+		if again := r.do(late); !again.Duplicate {
+			t.Errorf("late: %+v", again)
+		}
+	})
+}
+
+// A fork has no replaces of its own yet.
+func TestReplaceInAFork(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig, move func()) {
+		r.raise(turn.Level5)
+		r.do(appendIDs("q"))
+		r.do(replaceOf(1, "a", "b"))
+		r.do(&turn.Fork{Key: sessionA, To: named("fork")})
+		r.do(appendOf(named("fork"), "later", "later"))
+		move()
+		o := replaceOf(1, "a", "b")
+		o.Key = named("fork")
+		if out := r.do(o); out.Duplicate || r.texts(named("fork")) != "5a=a 6b=b" {
+			t.Errorf("%+v; it holds %q", out, r.texts(named("fork")))
+		}
+	})
+}
+
+// The session in which a replace took place may have been deleted since.
+func TestReplaceAgainAfterDeletion(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig, move func()) {
+		r.raise(turn.Level5)
+		r.do(appendIDs("q", "a"))
+		r.do(replaceOf(2, "b"))
+		r.do(&turn.Delete{Keys: []turn.Key{sessionA}})
+		move()
+		if again := r.do(replaceOf(2, "b")); !again.Duplicate || again.First != 3 {
+			t.Errorf("%+v", again)
+		}
+		r.refuses(replaceOf(1, "q", "a"), turn.NotFound)
+		r.do(appendIDs("c"))
+		if again := r.do(replaceOf(2, "b")); !again.Duplicate || again.Count != 1 {
+			t.Errorf("%+v", again)
+		}
+		if out := r.do(replaceOf(1, "a")); out.Removed != 1 || r.texts(sessionA) != "2a=a" {
+			t.Errorf("%+v; it holds %q", out, r.texts(sessionA))
+		}
+	})
+}
+
+// What came before the fifth level does not tell who brought it: then a replace is a repeat also of an append, as
+// before. One with other messages may still have their ids.
+func TestReplaceBeforeTheFifthLevel(t *testing.T) {
+	r := newRig(t)
+	r.raise(turn.Level4)
+	r.do(appendIDs("q1", "a1"))
+	r.do(appendIDs("q2"))
+	saved := replaceOf(3, "b")
+	r.do(saved)
+	r.refuses(replaceOf(2, "a1", "a3"), turn.Conflict)
+	if out := r.do(replaceOf(1, "q1", "a1")); !out.Duplicate {
+		t.Errorf("at the fourth level: %+v", out)
+	}
+	r.raise(turn.Level5)
+	for _, again := range []*turn.Replace{saved, replaceOf(1, "q1", "a1")} {
+		if out := r.do(again); !out.Duplicate || r.texts(sessionA) != "1q1=q1 2a1=a1 4b=b" {
+			t.Errorf("at the fifth level: %+v; it holds %q", out, r.texts(sessionA))
+		}
+	}
+	if out := r.do(replaceOf(2, "a1", "a3")); out.Duplicate || r.texts(sessionA) != "1q1=q1 5a1=a1 6a3=a3" {
+		t.Errorf("%+v; it holds %q", out, r.texts(sessionA))
+	}
+}
+
+// In a transaction, messages may have ids of what its replace removes. One that took place before is a Conflict: the
+// transaction is another.
+func TestReplaceWithKnownIDsInATransaction(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig, move func()) {
+		r.raise(turn.Level5)
+		r.do(appendIDs("q1", "a1"))
+		move()
+		r.refuses(all("", replaceOf(2, "q1")), turn.Conflict)
+		tx := all("t", replaceOf(2, "a1"), &turn.SetMetadata{Key: sessionA, Set: map[string]string{"k": "v"}})
+		if r.do(tx); r.texts(sessionA) != "1q1=q1 3a1=a1" {
+			t.Errorf("it holds %q", r.texts(sessionA))
+		}
+		move()
+		if again := r.do(tx); !again.Duplicate || again.Steps[0].Result.First != 3 {
+			t.Errorf("again: %+v", again)
+		}
+		r.refuses(all("", replaceOf(1, "a1")), turn.Conflict)
+	})
 }

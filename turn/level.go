@@ -30,7 +30,10 @@ const (
 	// Level4 knows a transaction that takes place as a whole by its id and its keys (Tx.ID), no longer by its id alone.
 	// It renames sessions of the largest size that may be renamed also if they remember ids of removed messages.
 	Level4
+	// Level5 lets Replace store messages under ids that were in use, but for those of messages that stay. It takes a
+	// Replace for a repeat only of a Replace. For that, messages remember what brought them.
+	Level5
 )
 
 // NewestLevel is the highest level that this version of turnlog supports.
-const NewestLevel = Level4
+const NewestLevel = Level5

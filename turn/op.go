@@ -88,9 +88,16 @@ type Trim struct {
 	Expect      *uint64
 }
 
-// Replace removes every message with seq ≥ From and appends Messages, atomically. Ids of Messages are
-// treated as in Append: a duplicate removes nothing. The session must exist, and From must be at least
-// 1. Result: as Append, and Removed.
+// Replace removes every message with seq ≥ From and appends Messages, atomically. The session must exist, and From
+// must be at least 1.
+//
+// A replace is a duplicate of an earlier one that brought just the same messages: each with an id, with the same ids
+// and payloads, in the same order. What is remembered of them, and for how long, is as in Append. A duplicate removes
+// nothing. A replace whose Expect holds is none: had it taken place, the revision would be higher. Other messages may
+// have ids that are in use, with the payload that the message was appended with, or has: another one is IDReused. The
+// id of a message that stays in the session is a Conflict. Before Level5, ids are treated as in Append.
+//
+// Result: as Append, and Removed.
 type Replace struct {
 	Key      Key
 	From     uint64

@@ -26,7 +26,7 @@ func timeMutants() []mutation.Mutant {
 			Edits:    []mutation.Edit{{In: "(*stepwise).apply", Old: "s.Find(", New: "s.Head("}},
 			Catchers: []mutation.Catcher{{Test: "TestWatchNoticesExpiry", Runs: 1}}},
 		{Name: "replace-does-not-slide", About: "a replacement does not renew a sliding deadline",
-			Edits:    []mutation.Edit{{In: "(*Operations).replace", Old: "if h.Slide > 0 {", New: "if h.Slide < 0 {"}},
+			Edits:    []mutation.Edit{{In: "(*Operations).replaceFrom", Old: "if h.Slide > 0 {", New: "if h.Slide < 0 {"}},
 			Catchers: []mutation.Catcher{{Test: "TestReplaceRenewsASlidingDeadline", Runs: 1}}},
 		{Name: "old-clocks", About: "a new leader goes by what the others' clocks showed long ago",
 			Edits: []mutation.Edit{{Old: "n.askClocks(ctx, others)", New: "n.offsets.Of(others, n.cfg.Clock.Now())"}},

@@ -39,8 +39,10 @@ const (
 	// flagEdited: before the payload, data has the digest of what it was at first.
 	flagEdited = 1 << 3
 	flagInside = 1 << 4 // Record.Inside
+	flagsBy    = 3 << byShift
+	byShift    = 5 // Record.By, in two bits
 
-	knownFlags = flagHead | flagDead | flagRev | flagEdited | flagInside
+	knownFlags = flagHead | flagDead | flagRev | flagEdited | flagInside | flagsBy
 )
 
 // EncodeBlock returns the value for records, of which there is at least one,
@@ -101,7 +103,7 @@ func (r *Record) Flags() (f byte) {
 	if r.Inside {
 		f |= flagInside
 	}
-	return f
+	return f | byte(r.By)<<byShift
 }
 
 // storedLen is the length of what a block holds of the payload.
@@ -158,7 +160,7 @@ func DecodeVerified(dst []Record, first uint64, value []byte, borrowed bool) ([]
 	for range n {
 		e = r.entry(e)
 		rec := Record{Seq: e.seq, Time: e.time, Dead: e.flags&flagDead != 0, Inside: e.flags&flagInside != 0,
-			Revision: e.own(), Borrowed: borrowed}
+			By: Bringer(e.flags & flagsBy >> byShift), Revision: e.own(), Borrowed: borrowed}
 		if e.flags&flagHead != 0 {
 			rec.Side = turn.Head
 		}

@@ -21,16 +21,18 @@ func TestBlocksTellWhatTheyHold(t *testing.T) {
 	edited := plain.Edited([]byte("other"))
 	inside := plain
 	inside.Inside = true
+	replaced := revised
+	replaced.By = InReplace
 	for name, rec := range map[string]Record{"plain": plain, "with a revision": revised, "edited": edited,
-		"inside": inside} {
+		"inside": inside, "in a replace": replaced} {
 		b := EncodeBlock(nil, 1, []Record{rec})
 		rs, err := DecodeBlock(nil, 1, b, false)
 		if err != nil || !rs[0].Same(&rec) || rs[0].ID != "id" || rs[0].Revision != rec.Revision ||
-			rs[0].Inside != rec.Inside || !rs[0].Carries([]byte("hello")) {
+			rs[0].Inside != rec.Inside || rs[0].By != rec.By || !rs[0].Carries([]byte("hello")) {
 			t.Errorf("%s: %+v, %v", name, rs, err)
 		}
 		const flagsAt = blockHeader + 2 // after the number of records and a seq
-		for bit := 5; bit < 8; bit++ {
+		for bit := 7; bit < 8; bit++ {
 			b[flagsAt] ^= 1 << bit
 			resum(b)
 			if rs, err := DecodeBlock(nil, 1, b, false); !turn.Is(err, turn.Newer) {

@@ -1,6 +1,9 @@
 package sessions
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/fsm/internal/messageids"
@@ -16,7 +19,7 @@ func (s *Operations) append(o *turn.Append, r *turn.Result) error {
 	if o.OnlyExisting && (h == nil || h.Count() == 0) {
 		return nil
 	}
-	if dup, err := s.Duplicate(key, h, o.Messages, r); dup || err != nil {
+	if again, err := s.appendedBefore(key, h, o.Messages, r); again || err != nil {
 		return err
 	}
 	if err := CheckExpect(o.Expect, h); err != nil {
@@ -47,7 +50,7 @@ func (s *Operations) extend(key string, h *memtable.Head, o *turn.Append, r *tur
 	if changesMeta {
 		s.replaceMeta(key, h, meta, size)
 	}
-	s.push(key, h, o.Messages, o.Side, r)
+	s.push(key, h, o.Messages, o.Side, r, false)
 	if err := s.shorten(h); err != nil {
 		return err
 	}
@@ -61,21 +64,28 @@ func (s *Operations) extend(key string, h *memtable.Head, o *turn.Append, r *tur
 	return nil
 }
 
-// push adds messages to an owned head, which is to be told as changed next.
-func (s *Operations) push(key string, h *memtable.Head, ms []turn.NewMessage, side turn.Side, r *turn.Result) {
+// push adds messages to an owned head, which is to be told as changed next. replaces tells whether a replace
+// brings them.
+func (s *Operations) push(
+	key string, h *memtable.Head, ms []turn.NewMessage, side turn.Side, r *turn.Result, replaces bool,
+) {
 	before := h.Held()
 	r.First = h.Last + 1
 	revision := s.Revision(key) + 1 // as advance will return
 	if len(ms) > 0 {
 		s.beginTurn(h, r.First)
 	}
+	by := s.bringer(ms, replaces)
 	for i := range ms {
 		rec := layout.Record{Time: s.Meta.Clock, ID: ms[i].ID, Data: ms[i].Data, Side: side}
 		if rec.ID != "" {
-			rec.Revision = revision
+			rec.Revision, rec.By = revision, by
 		}
 		rec.Inside = waits(h)
 		s.place(h, rec)
+		if by == layout.BeginsReplace {
+			by = layout.InReplace
+		}
 		s.noteCalls(h, h.Last, rec.Data)
 		s.kept += len(rec.Data)
 	}
@@ -84,6 +94,17 @@ func (s *Operations) push(key string, h *memtable.Head, ms []turn.NewMessage, si
 		h.First = r.First
 	}
 	s.CountKey(key, before, h.Held())
+}
+
+// bringer returns what the first of some messages is brought by.
+func (s *Operations) bringer(ms []turn.NewMessage, replaces bool) layout.Bringer {
+	switch {
+	case s.Meta.Level < turn.Level5:
+		return layout.ByUnknown
+	case replaces && eachNamed(ms):
+		return layout.BeginsReplace
+	}
+	return layout.ByAppend
 }
 
 // place appends a record, whose seq is yet to be given, to an owned head.
@@ -116,6 +137,36 @@ func (s *Operations) replaceRun(h *memtable.Head, rs []layout.Record) {
 	}
 	if !counted {
 		s.Tables.Active.Move(h, layout.Span{From: first, To: h.Last})
+	}
+}
+
+// appendedBefore is Duplicate for messages whose ids may have been given again since, by a replace. The answer to the
+// append that brought them first goes before: a revision of later would let a condition pass although others wrote.
+func (s *Operations) appendedBefore(
+	key string, h *memtable.Head, ms []turn.NewMessage, r *turn.Result,
+) (bool, error) {
+	again, refused := s.Duplicate(key, h, ms, r)
+	if !again && refused == nil || s.Meta.Level < turn.Level5 || !eachNamed(ms) {
+		return again, refused
+	}
+	then, err := s.IDs.Earlier(key, h, ms, false)
+	if err != nil || !then.Found {
+		return again, cmp.Or(err, refused)
+	}
+	answerAsThen(&then, h, r)
+	return true, nil
+}
+
+// eachNamed reports whether each of one or more messages has an id.
+func eachNamed(ms []turn.NewMessage) bool {
+	return len(ms) > 0 && !slices.ContainsFunc(ms, func(m turn.NewMessage) bool { return m.ID == "" })
+}
+
+// answerAsThen fills in r as when messages came the first time; h is what the key holds now, nil for nothing.
+func answerAsThen(then *messageids.Earlier, h *memtable.Head, r *turn.Result) {
+	r.First, r.Last, r.Revision, r.Duplicate = then.First, then.Last, then.Revision, true
+	if h != nil {
+		r.Count = h.Count()
 	}
 }
 

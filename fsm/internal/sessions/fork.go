@@ -36,12 +36,25 @@ func (s *Operations) fork(o *turn.Fork, r *turn.Result) error {
 	if err != nil {
 		return err
 	}
+	s.broughtByFork(rs)
 	s.copyTo(h, src, at, rs)
 	s.forkCalls(h, src, inside)
 	s.CountKey(to, false, h.Held())
 	s.Changed(to, h)
 	r.First, r.Last, r.Count, r.Revision = h.First, h.Last, h.Count(), h.Revision
 	return nil
+}
+
+// broughtByFork has messages of their own be brought by a fork: it may have only some of those of a replace.
+func (s *Operations) broughtByFork(rs []layout.Record) {
+	if s.Meta.Level < turn.Level5 {
+		return
+	}
+	for i := range rs {
+		if rs[i].ID != "" {
+			rs[i].By = layout.ByAppend
+		}
+	}
 }
 
 // copyTo gives an owned head of a new session the messages with seq ≤ at, and the metadata, of another. Of those

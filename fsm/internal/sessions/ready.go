@@ -79,6 +79,27 @@ func (s *Operations) ReadyRemove(o *turn.RemoveMessage, seq uint64) Ready {
 	}
 }
 
+// ReadyReplace looks at the ids of what a replace brings to a session, whose head is h, nil if there is none. It is
+// refused if it took place before: the transaction is another than that time.
+func (s *Operations) ReadyReplace(o *turn.Replace, h *memtable.Head) (Ready, error) {
+	key := layout.JoinKey(o.Key)
+	var then turn.Result
+	again, err := s.replacedBefore(key, h, o, &then)
+	if again {
+		err = conflictAt(h, "the messages were stored before, as messages %d to %d", then.First, then.Last)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return func(r *turn.Result) error {
+		h, err := s.session(key)
+		if err != nil {
+			return err
+		}
+		return s.replaceFrom(key, h, o, r)
+	}, nil
+}
+
 // messageAt finds the message with a seq that a session holds.
 func (s *Operations) messageAt(key string, seq uint64) (h *memtable.Head, rec layout.Record, ok bool, err error) {
 	if h, err = s.session(key); h == nil || err != nil || h.Count() == 0 {

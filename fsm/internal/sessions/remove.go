@@ -160,58 +160,6 @@ func (s *Operations) clear(o *turn.Clear, r *turn.Result) error {
 	return err
 }
 
-func (s *Operations) replace(o *turn.Replace, r *turn.Result) error {
-	key := layout.JoinKey(o.Key)
-	h, err := s.session(key)
-	if err != nil {
-		return err
-	}
-	if dup, err := s.Duplicate(key, h, o.Messages, r); dup || err != nil {
-		return err
-	}
-	if err := CheckExpect(o.Expect, h); err != nil {
-		return err
-	}
-	if h == nil {
-		return turn.Errorf(turn.NotFound, "the session does not exist")
-	}
-	v, err := s.View(h)
-	if err != nil {
-		return err
-	}
-	gone, err := v.From(o.From, h.Count())
-	if err != nil {
-		return err
-	}
-	if gone.Lowest == 0 && len(o.Messages) == 0 {
-		r.Count, r.Revision = h.Count(), h.Revision
-		return nil
-	}
-	h = s.Own(key, h)
-	before := h.Count()
-	s.drop(h, memtable.AnySide, false, gone)
-	if h.Count() == 0 {
-		h.First = 0
-	}
-	if err := s.endTurns(h); err != nil {
-		return err
-	}
-	s.CountKey(key, before > 0, h.Held())
-	r.Removed = gone.Live[turn.Tail] + gone.Live[turn.Head]
-	if len(o.Messages) > 0 {
-		s.push(key, h, o.Messages, turn.Tail, r)
-		if err := s.shorten(h); err != nil {
-			return err
-		}
-	}
-	if h.Slide > 0 {
-		s.SetDeadline(key, h, s.After(h.Slide), h.Slide)
-	}
-	s.Changed(key, h)
-	r.Count, r.Revision = h.Count(), h.Revision
-	return nil
-}
-
 // AffordPop reports an error if n messages at an end of a session cost more than is left.
 func (s *Operations) AffordPop(h *memtable.Head, end turn.Side, n uint64) error {
 	n = min(n, h.Count())

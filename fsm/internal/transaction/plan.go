@@ -111,13 +111,19 @@ func (p *plan) append(o *turn.Append) error {
 	return p.changeMeta(x, o.Set, o.Unset)
 }
 
+// session returns the head of the session that a key held before the first step, nil if there was none: a step may
+// have deleted what it held.
+func (x *planned) session() *memtable.Head {
+	if x.head == nil || x.head.Type != turn.TypeList {
+		return nil
+	}
+	return x.head
+}
+
 // newTo refuses messages for a session that were appended before.
 func (p *plan) newTo(x *planned, k turn.Key, messages []turn.NewMessage) error {
 	var then turn.Result
-	h := x.head
-	if h != nil && h.Type != turn.TypeList { // a step before deletes it
-		h = nil
-	}
+	h := x.session()
 	known, err := p.Duplicate(layout.JoinKey(k), h, messages, &then)
 	if known {
 		err = turn.Errorf(turn.Conflict, "the messages were appended before, as messages %d to %d", then.First,

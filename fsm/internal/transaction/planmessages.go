@@ -27,7 +27,7 @@ func (p *plan) messageStep(op turn.Op) (apply sessions.Ready, known bool, err er
 	case *turn.RemoveMessage:
 		apply, err = p.remove(o)
 	case *turn.Replace:
-		apply, err = p.Plain(o), p.replace(o)
+		apply, err = p.replace(o)
 	case *turn.Retain:
 		apply, err = p.retain(o)
 	case *turn.Rename:
@@ -99,18 +99,16 @@ func (p *plan) message(h *memtable.Head, m turn.MessageRef) (seq uint64, ok bool
 	return p.Message(h, m)
 }
 
-func (p *plan) replace(o *turn.Replace) error {
+func (p *plan) replace(o *turn.Replace) (sessions.Ready, error) {
 	x, h, err := p.session(o.Key)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := p.newTo(x, o.Key, o.Messages); err != nil {
-		return err
+	apply, err := p.ReadyReplace(o, x.session())
+	if err == nil && h == nil && !x.made {
+		err = turn.Errorf(turn.NotFound, "the session does not exist")
 	}
-	if h == nil && !x.made {
-		return turn.Errorf(turn.NotFound, "the session does not exist")
-	}
-	return nil
+	return apply, err
 }
 
 func (p *plan) retain(o *turn.Retain) (sessions.Ready, error) {
