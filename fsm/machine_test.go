@@ -242,7 +242,7 @@ func (g *generator) simple() turn.Op {
 		}
 		messages := g.messages(0)
 		if g.rnd.IntN(2) == 0 {
-			messages = g.known(k)
+			messages = g.inUse(k)
 		}
 		return &turn.Replace{Key: k, From: from, Messages: messages, Expect: g.expect(k)}
 	case 3:

@@ -22,9 +22,13 @@ type model struct {
 	tombstones []modelTombstone
 	answers    map[modelTxID]modelAnswer
 	marks      uint64 // given out, to messages and to sessions
+	incs       uint64 // given out, to sessions
+	// expects are the keys on whose revisions the transaction has a condition whose steps are tried.
+	expects map[turn.Key]bool
 }
 
 type modelSession struct {
+	inc      uint64 // 0: not yet given
 	typ      turn.Type
 	elements map[string][]byte // of hash and set; of a string the one named ""
 	scores   map[string]float64
@@ -64,6 +68,7 @@ func (g *modelTombstone) remembered() bool {
 }
 
 type modelTombstone struct {
+	inc      uint64
 	key      turn.Key
 	appended []modelAppended
 	moved    map[uint64]uint64
@@ -78,7 +83,11 @@ type modelAppended struct {
 	turn.Message
 	revision uint64
 	by       *modelBrought // nil: not known
+	origin   modelPlace    // of the message that had the id first; zero: it is this one
 }
+
+// modelPlace is where a message came; inc is 0 where it is the incarnation that is spoken of.
+type modelPlace struct{ inc, seq uint64 }
 
 func newModel() *model {
 	return &model{sessions: make(map[turn.Key]*modelSession), revisions: make(map[string]uint64),
@@ -153,7 +162,7 @@ func (m *model) advance(stamp int64) {
 
 func (m *model) remove(k turn.Key) {
 	s := m.sessions[k]
-	m.tombstones = append(m.tombstones, modelTombstone{key: k, appended: s.appended, moved: s.moved,
+	m.tombstones = append(m.tombstones, modelTombstone{inc: m.inc(s), key: k, appended: s.appended, moved: s.moved,
 		last: s.last, deadline: m.after(turn.TombstoneTime), pushes: s.pushes.copied()})
 	delete(m.sessions, k)
 	m.next(k)
@@ -325,7 +334,7 @@ func (m *model) append(o *turn.Append) (turn.Result, *turn.Error) {
 	if o.OnlyExisting && (s == nil || len(s.list) == 0) {
 		return turn.Result{}, nil
 	}
-	if r, err, done := m.appendedBefore(o.Key, s, o.Messages); done {
+	if r, err, done := m.duplicate(o.Key, s, o.Messages); done {
 		return r, err
 	}
 	if err := m.expect(o.Expect, s); err != nil {
@@ -350,7 +359,7 @@ func (m *model) extend(k turn.Key, s *modelSession, o *turn.Append) turn.Result 
 	if len(o.Set)+len(o.Unset) > 0 {
 		s.changeMeta(o.Set, o.Unset)
 	}
-	r := m.push(k, s, o.Messages, o.Side, false)
+	r := m.push(k, s, o.Messages, o.Side, false, nil)
 	s.shorten()
 	if o.TTL > 0 {
 		s.deadline = m.after(o.TTL)
@@ -363,20 +372,24 @@ func (m *model) extend(k turn.Key, s *modelSession, o *turn.Append) turn.Result 
 }
 
 func (m *model) push(
-	k turn.Key, s *modelSession, ms []turn.NewMessage, side turn.Side, replaced bool,
+	k turn.Key, s *modelSession, ms []turn.NewMessage, side turn.Side, replaced bool, origins []modelPlace,
 ) turn.Result {
 	r := turn.Result{First: s.last + 1}
 	s.beginTurn()
-	by := m.brought(s, ms, replaced)
+	by := m.brought(ms, replaced)
 	s.appended, s.list = slices.Clone(s.appended), slices.Clone(s.list)
-	for _, n := range ms {
+	for i, n := range ms {
 		s.last++
 		msg := turn.Message{Seq: s.last, Time: m.clock, ID: n.ID, Data: n.Data}
 		revision := uint64(0)
 		if n.ID != "" {
 			revision = m.now(k) + 1
 		}
-		s.appended = append(s.appended, modelAppended{msg, revision, by})
+		a := modelAppended{Message: msg, revision: revision, by: by}
+		if origins != nil {
+			a.origin = origins[i]
+		}
+		s.appended = append(s.appended, a)
 		m.mark(s, msg)
 		s.setInside(msg.Seq, s.waits(msg.Seq))
 		if side == turn.Head {
@@ -391,42 +404,21 @@ func (m *model) push(
 }
 
 func (m *model) duplicate(key turn.Key, s *modelSession, ms []turn.NewMessage) (turn.Result, *turn.Error, bool) {
-	type where struct {
-		in  int
-		seq uint64
-	}
-	var found []where
-	then := uint64(0)
+	var found []modelPlace
+	then, lost := uint64(0), false
 	for _, n := range ms {
-		if n.ID == "" {
+		k := m.known(key, s, n.ID)
+		if k == nil {
 			continue
 		}
-		in := -2
-		var hit modelAppended
-		search := func(place int, appended []modelAppended, from uint64) {
-			for _, a := range slices.Backward(appended) {
-				if a.ID == n.ID && a.Seq >= from && in == -2 {
-					in, hit = place, a
-				}
-			}
+		first := k.first
+		if first == nil {
+			first, lost = &k.last, true
 		}
-		if s != nil {
-			search(-1, s.appended, windowFrom(s.last, s.moved))
-		}
-		left := turn.TombstoneMessages
-		for i, g := range slices.Backward(m.tombstones) {
-			if g.key == key && g.deadline > m.clock && left > 0 {
-				search(i, g.appended, windowFrom(g.last, g.moved))
-				left -= g.weight()
-			}
-		}
-		if in == -2 {
-			continue
-		}
-		if !bytes.Equal(hit.Data, n.Data) {
+		if !bytes.Equal(first.Data, n.Data) {
 			return turn.Result{}, &turn.Error{Kind: turn.IDReused}, true
 		}
-		found, then = append(found, where{in, hit.Seq}), hit.revision
+		found, then = append(found, modelPlace{k.at.inc, first.Seq}), first.revision
 	}
 	if len(found) == 0 {
 		return turn.Result{}, nil, false
@@ -435,9 +427,9 @@ func (m *model) duplicate(key turn.Key, s *modelSession, ms []turn.NewMessage) (
 	if s != nil {
 		rev, count = s.revision, uint64(len(s.list))
 	}
-	whole := len(found) == len(ms)
+	whole := len(found) == len(ms) && !lost
 	for i := 1; i < len(found); i++ {
-		whole = whole && found[i] == where{found[i-1].in, found[i-1].seq + 1}
+		whole = whole && found[i] == modelPlace{found[i-1].inc, found[i-1].seq + 1}
 	}
 	if !whole {
 		return turn.Result{}, &turn.Error{Kind: turn.Conflict, Revision: rev}, true
@@ -563,9 +555,12 @@ func modelRange(list []turn.Message, start, stop int64) []turn.Message {
 
 func (m *model) replace(o *turn.Replace) (turn.Result, *turn.Error) {
 	s := m.sessions[o.Key]
-	if r, err, done := m.replacedBefore(o, s); done {
+	holds := m.expects[o.Key] || s != nil && o.Expect != nil && *o.Expect == s.revision
+	r, err, done := m.replacedBefore(o, s, holds)
+	if done {
 		return r, err
 	}
+	origins := m.origins(o.Key, s, o.Messages)
 	if err := m.expect(o.Expect, s); err != nil {
 		return turn.Result{}, err
 	}
@@ -575,11 +570,10 @@ func (m *model) replace(o *turn.Replace) (turn.Result, *turn.Error) {
 	before := s.list
 	removed := s.filter(func(x turn.Message) bool { return x.Seq < o.From })
 	s.lost(before, true, false)
-	var r turn.Result
 	if removed > 0 || len(o.Messages) > 0 {
 		s.endTurns()
 		if len(o.Messages) > 0 {
-			r = m.push(o.Key, s, o.Messages, turn.Tail, true)
+			r = m.push(o.Key, s, o.Messages, turn.Tail, true, origins)
 			s.shorten()
 		}
 		if s.slide > 0 {
@@ -655,7 +649,7 @@ func (m *model) fork(o *turn.Fork) (turn.Result, *turn.Error) {
 	}
 	f := s.upTo(at)
 	for i := range f.appended {
-		f.appended[i].by = m.brought(f, nil, false)
+		f.appended[i].by = m.brought(nil, false)
 	}
 	m.sessions[o.To] = f
 	m.changed(o.To, f)
@@ -681,7 +675,7 @@ func (s *modelSession) upTo(at uint64) *modelSession {
 		if was, edited := s.was[msg.Seq]; edited {
 			msg.Data = was
 		}
-		f.appended = append(f.appended, modelAppended{msg, revision, nil})
+		f.appended = append(f.appended, modelAppended{Message: msg, revision: revision})
 		if msg.ID != "" {
 			f.pushes.lastID = msg.Seq
 		}

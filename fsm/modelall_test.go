@@ -68,12 +68,16 @@ func (m *model) transactAll(o *turn.Tx) (turn.Result, *turn.Error) {
 		}
 	}
 	trial, types := m.copied(), make(map[turn.Key]turn.Type)
+	trial.expects = make(map[turn.Key]bool)
+	for _, c := range o.Conditions {
+		trial.expects[c.Key] = trial.expects[c.Key] || c.Is == turn.AtRevision
+	}
 	var r turn.Result
 	for i, s := range o.Steps {
 		err := m.fitting(s.Op, types)
 		if k, messages, ok := brings(s.Op); ok && err == nil {
 			if now := trial.sessions[k]; now == nil || now.typ == turn.TypeList {
-				err = m.newTo(k, messages, s.Op)
+				err = m.newTo(k, messages, s.Op, trial.expects[k])
 			}
 		}
 		var out turn.Outcome
@@ -87,6 +91,7 @@ func (m *model) transactAll(o *turn.Tx) (turn.Result, *turn.Error) {
 	}
 	answers := m.answers
 	*m = *trial
+	m.expects = nil
 	m.answers = answers
 	r.Revision = m.now(turn.Key{Namespace: o.Namespace()})
 	if o.ID != "" {
@@ -178,14 +183,14 @@ func brings(op turn.Op) (turn.Key, []turn.NewMessage, bool) {
 }
 
 // newTo refuses messages that are known from before the transaction.
-func (m *model) newTo(k turn.Key, messages []turn.NewMessage, op turn.Op) *turn.Error {
+func (m *model) newTo(k turn.Key, messages []turn.NewMessage, op turn.Op, holds bool) *turn.Error {
 	s := m.sessions[k]
 	if s != nil && s.typ != turn.TypeList {
 		s = nil
 	}
 	_, err, known := m.duplicate(k, s, messages)
 	if o, replaces := op.(*turn.Replace); replaces {
-		_, err, known = m.replacedBefore(o, s)
+		_, err, known = m.replacedBefore(o, s, holds)
 	}
 	if known && err == nil {
 		err = &turn.Error{Kind: turn.Conflict}
@@ -313,7 +318,7 @@ func (g *generator) laterStep(k turn.Key) turn.Op {
 			messages = old.Messages
 		}
 		if g.rnd.IntN(2) == 0 {
-			messages = g.known(k)
+			messages = g.inUse(k)
 		}
 		return &turn.Replace{Key: k, From: 1 + g.rnd.Uint64N(40), Messages: messages[:g.rnd.IntN(len(messages)+1)]}
 	}

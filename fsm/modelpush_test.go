@@ -83,6 +83,23 @@ func (s *modelSession) remembers(id string) *modelAppended {
 	return remembers(id, s.appended, windowFrom(s.last, s.moved))
 }
 
+// firstIn returns the message that had an id first, nil if it is not remembered here.
+func firstIn(a *modelAppended, appended []modelAppended, from uint64) *modelAppended {
+	if a.origin == (modelPlace{}) {
+		return a
+	}
+	for _, b := range appended {
+		if a.origin == (modelPlace{0, b.Seq}) && b.Seq >= from {
+			return &b
+		}
+	}
+	return nil
+}
+
+func (s *modelSession) first(a *modelAppended) *modelAppended {
+	return firstIn(a, s.appended, windowFrom(s.last, s.moved))
+}
+
 func (m *model) pushOnce(o *turn.PushOnce) (turn.Result, *turn.Error) {
 	s := m.sessions[o.Key]
 	if o.OnlyExisting && (s == nil || len(s.list) == 0) {
@@ -92,8 +109,18 @@ func (m *model) pushOnce(o *turn.PushOnce) (turn.Result, *turn.Error) {
 		var found []modelAppended
 		for _, n := range o.Messages {
 			a := s.remembers(n.ID)
-			if a == nil || !s.keeps(s.pushes.marks[a.Seq]) {
+			if a == nil {
 				continue
+			}
+			kept, first := s.keeps(s.pushes.marks[a.Seq]), s.first(a)
+			if first != nil {
+				kept = kept || s.keeps(s.pushes.marks[first.Seq])
+			}
+			if !kept {
+				continue
+			}
+			if first != nil && bytes.Equal(first.Data, n.Data) {
+				a = first
 			}
 			if !bytes.Equal(a.Data, n.Data) {
 				return turn.Result{}, &turn.Error{Kind: turn.IDReused}
@@ -145,6 +172,9 @@ func (m *model) heldRenamed(g modelTombstone, ms []turn.NewMessage) (found []mod
 	var first *modelAppended
 	for i, n := range ms {
 		a := remembers(n.ID, g.appended, windowFrom(g.last, g.moved))
+		if a != nil {
+			a = firstIn(a, g.appended, windowFrom(g.last, g.moved))
+		}
 		if i == 0 {
 			first = a
 		}

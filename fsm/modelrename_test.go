@@ -26,6 +26,7 @@ func (m *model) rename(o *turn.Rename) (turn.Result, *turn.Error) {
 		m.remove(o.To)
 	}
 	to := *s
+	to.inc = 0
 	if s.typ == turn.TypeList {
 		to = *s.upTo(s.last)
 		to.deadline, to.slide, to.keep, to.turns = s.deadline, s.slide, s.keep, slices.Clone(s.turns)

@@ -10,37 +10,111 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// modelBrought is a call that brought messages with ids.
+// modelBrought is a call that brought messages, of the fifth level.
 type modelBrought struct {
-	replaces bool // with ids for all of them
-	first    uint64
-	ms       []turn.NewMessage
+	ms []turn.NewMessage // nil: it was no replace with an id
 }
 
-// brought returns the call of messages that a session is about to have, nil before the fifth level.
-func (m *model) brought(s *modelSession, ms []turn.NewMessage, replaces bool) *modelBrought {
-	if m.level < turn.Level5 {
+// brought returns what messages that come are brought by, nil before the fifth level.
+func (m *model) brought(ms []turn.NewMessage, replaces bool) *modelBrought {
+	switch {
+	case m.level < turn.Level5:
+		return nil
+	case replaces && modelNamed(ms):
+		return &modelBrought{ms}
+	}
+	return &modelBrought{}
+}
+
+// inc returns the number of a session.
+func (m *model) inc(s *modelSession) uint64 {
+	if s.inc == 0 {
+		m.incs++
+		s.inc = m.incs
+	}
+	return s.inc
+}
+
+// modelKnown is what is remembered of an id.
+type modelKnown struct {
+	last  modelAppended // that had it
+	at    modelPlace    // of the message that had it first
+	first *modelAppended
+}
+
+// modelIncarnation is a session under a key, or one that was deleted.
+type modelIncarnation struct {
+	inc      uint64
+	appended []modelAppended // those that are remembered
+	from     uint64          // what came before is forgotten
+}
+
+func (i *modelIncarnation) find(want func(a *modelAppended) bool) *modelAppended {
+	for _, a := range slices.Backward(i.appended) {
+		if a.Seq >= i.from && want(&a) {
+			return &a
+		}
+	}
+	return nil
+}
+
+// incarnations returns what is remembered under a key, the newest first.
+func (m *model) incarnations(k turn.Key, s *modelSession) (all []modelIncarnation) {
+	if s != nil {
+		all = append(all, modelIncarnation{m.inc(s), s.appended, windowFrom(s.last, s.moved)})
+	}
+	left := turn.TombstoneMessages
+	for _, g := range slices.Backward(m.tombstones) {
+		if g.key == k && g.deadline > m.clock && left > 0 {
+			all = append(all, modelIncarnation{g.inc, g.appended, windowFrom(g.last, g.moved)})
+			left -= g.weight()
+		}
+	}
+	return all
+}
+
+func (m *model) known(key turn.Key, s *modelSession, id string) *modelKnown {
+	all := m.incarnations(key, s)
+	for _, i := range all {
+		last := i.find(func(a *modelAppended) bool { return id != "" && a.ID == id })
+		if last == nil {
+			continue
+		}
+		k := &modelKnown{last: *last, at: last.origin}
+		if k.at.inc == 0 {
+			k.at.inc = i.inc
+		}
+		if k.at.seq == 0 {
+			k.at.seq = last.Seq
+		}
+		for _, other := range all {
+			if other.inc == k.at.inc {
+				k.first = other.find(func(a *modelAppended) bool { return a.Seq == k.at.seq })
+			}
+		}
+		return k
+	}
+	return nil
+}
+
+// origins returns the places of the messages that had the ids of others first; zero: none had.
+func (m *model) origins(key turn.Key, s *modelSession, ms []turn.NewMessage) []modelPlace {
+	if m.level < turn.Level5 || !modelNamed(ms) {
 		return nil
 	}
-	return &modelBrought{replaces && modelNamed(ms), s.last + 1, ms}
-}
-
-// appendedBefore is duplicate for messages whose ids may have been given again since, by a replace.
-func (m *model) appendedBefore(
-	key turn.Key, s *modelSession, ms []turn.NewMessage,
-) (turn.Result, *turn.Error, bool) {
-	r, refused, done := m.duplicate(key, s, ms)
-	if !done || m.level < turn.Level5 || !modelNamed(ms) {
-		return r, refused, done
+	all := make([]modelPlace, len(ms))
+	for i, n := range ms {
+		if k := m.known(key, s, n.ID); k != nil {
+			if all[i] = k.at; s != nil && k.at.inc == m.inc(s) {
+				all[i].inc = 0
+			}
+		}
 	}
-	if then, ok, _ := m.earlier(key, s, ms, false); ok {
-		return then, nil, true
-	}
-	return r, refused, done
+	return all
 }
 
 // replacedBefore is duplicate for a replace.
-func (m *model) replacedBefore(o *turn.Replace, s *modelSession) (turn.Result, *turn.Error, bool) {
+func (m *model) replacedBefore(o *turn.Replace, s *modelSession, holds bool) (turn.Result, *turn.Error, bool) {
 	if m.level < turn.Level5 || !modelNamed(o.Messages) {
 		return m.duplicate(o.Key, s, o.Messages)
 	}
@@ -48,126 +122,103 @@ func (m *model) replacedBefore(o *turn.Replace, s *modelSession) (turn.Result, *
 	if s != nil {
 		refused.Revision = s.revision
 	}
-	then, ok, partly := m.earlier(o.Key, s, o.Messages, true)
-	if s != nil && o.Expect != nil && *o.Expect == s.revision {
-		ok, partly = false, false
-	}
-	switch {
-	case ok:
-		return then, nil, true
-	case partly:
-		return turn.Result{}, refused, true
+	if !holds {
+		then, sure, maybe := m.took(o, s)
+		switch {
+		case sure:
+			return then, nil, true
+		case maybe:
+			return turn.Result{}, refused, true
+		}
 	}
 	for _, n := range o.Messages {
-		known := [][]byte{}
-		var before, here bool
+		k := m.known(o.Key, s, n.ID)
+		if k == nil {
+			continue
+		}
+		payloads := [][]byte{k.last.Data}
+		if k.first != nil {
+			payloads = append(payloads, k.first.Data)
+		}
+		stays := false
 		if a := s.remembers(n.ID); a != nil {
-			known, here = append(known, a.Data), true
 			for _, held := range s.list {
 				_, moved := s.moved[held.Seq]
 				if held.Seq == a.Seq || held.ID == n.ID && moved && held.Seq > a.Seq {
-					known, before = append(known, held.Data), held.Seq < o.From
+					payloads, stays = append(payloads, held.Data), held.Seq < o.From
 				}
 			}
 		}
-		if a := m.deletedWith(o.Key, n.ID); a != nil && !here {
-			known = append(known, a.Data)
-		}
-		if len(known) > 0 && !slices.ContainsFunc(known, func(b []byte) bool { return bytes.Equal(b, n.Data) }) {
+		if !slices.ContainsFunc(payloads, func(b []byte) bool { return bytes.Equal(b, n.Data) }) {
 			return turn.Result{}, &turn.Error{Kind: turn.IDReused}, true
 		}
-		if before {
+		if stays {
 			return turn.Result{}, refused, true
 		}
 	}
 	return turn.Result{}, nil, false
 }
 
-// deletedWith returns the message with an id that is remembered of deleted sessions of a key, the last one.
-func (m *model) deletedWith(k turn.Key, id string) *modelAppended {
-	left := turn.TombstoneMessages
-	for _, g := range slices.Backward(m.tombstones) {
-		if g.key == k && g.deadline > m.clock && left > 0 {
-			if a := remembers(id, g.appended, windowFrom(g.last, g.moved)); a != nil {
-				return a
-			}
-			left -= g.weight()
-		}
-	}
-	return nil
-}
-
-func modelNamed(ms []turn.NewMessage) bool {
-	return len(ms) > 0 && !slices.ContainsFunc(ms, func(n turn.NewMessage) bool { return n.ID == "" })
-}
-
-// earlier looks for messages as one call brought them, a replace that brought just these or another one, the last
-// time, in all that is remembered under a key. partly: of the call that brought the last one, the beginning is no
-// longer remembered.
-func (m *model) earlier(
-	key turn.Key, s *modelSession, ms []turn.NewMessage, replace bool,
-) (r turn.Result, ok, partly bool) {
-	if s != nil {
-		r, ok, partly = earlierIn(s.appended, windowFrom(s.last, s.moved), ms, replace)
-	}
-	left := turn.TombstoneMessages
-	for _, g := range slices.Backward(m.tombstones) {
-		if g.key == key && g.deadline > m.clock && left > 0 {
-			if !ok && !partly {
-				r, ok, partly = earlierIn(g.appended, windowFrom(g.last, g.moved), ms, replace)
-			}
-			left -= g.weight()
-		}
+// took reports whether a replace took place before: of several such, the first one that may have been it.
+func (m *model) took(o *turn.Replace, s *modelSession) (r turn.Result, sure, maybe bool) {
+	after, count := uint64(0), uint64(0)
+	if o.Expect != nil {
+		after = *o.Expect
 	}
 	if s != nil {
-		r.Count = uint64(len(s.list))
+		count = s.count()
 	}
-	return r, ok, partly
-}
-
-func earlierIn(
-	appended []modelAppended, from uint64, ms []turn.NewMessage, replace bool,
-) (r turn.Result, ok, partly bool) {
-	at := make(map[uint64]modelAppended)
-	for _, a := range appended {
-		at[a.Seq] = a
+	same := func(a, b turn.NewMessage) bool { return a.ID == b.ID && bytes.Equal(a.Data, b.Data) }
+	last := len(o.Messages) - 1
+	for o.Messages[last].ID == "" {
+		last--
 	}
-	for _, last := range slices.Backward(appended) {
-		by := last.by
-		replaced := by != nil && by.replaces
-		if last.Seq < from || last.ID == "" || by != nil && replaced != replace {
+	for _, i := range slices.Backward(m.incarnations(o.Key, s)) {
+		for _, a := range i.appended {
+			if a.Seq >= i.from && a.ID == o.Messages[last].ID && a.by != nil && a.revision > after &&
+				slices.EqualFunc(a.by.ms, o.Messages, same) {
+				first := a.Seq - uint64(last)
+				return turn.Result{First: first, Last: first + uint64(len(o.Messages)) - 1, Revision: a.revision,
+					Count: count, Duplicate: true}, true, true
+			}
+		}
+	}
+	// Or before the fifth level, where nothing tells of it but that the messages came one behind the other.
+	k := m.known(o.Key, s, o.Messages[last].ID)
+	if k == nil || k.first == nil || k.first.by != nil || k.first.revision <= after || k.at.seq <= uint64(last) ||
+		!bytes.Equal(k.first.Data, o.Messages[last].Data) {
+		return r, false, false
+	}
+	sure = last == len(o.Messages)-1
+	for i, n := range o.Messages[:last] {
+		at := modelPlace{k.at.inc, k.at.seq - uint64(last-i)}
+		from := uint64(0)
+		for _, other := range m.incarnations(o.Key, s) {
+			if other.inc == at.inc {
+				from = other.from
+			}
+		}
+		if n.ID == "" || at.seq < from {
+			sure = false
 			continue
 		}
-		if replaced && last.Seq != by.first+uint64(len(by.ms))-1 {
-			continue // it brought others behind it
-		}
-		same := true
-		for i := 0; i < len(ms) && same; i++ {
-			n, seq := ms[len(ms)-1-i], int64(last.Seq)-int64(i)
-			if replaced && seq < int64(by.first) {
-				same = false
-				break
-			}
-			if seq < int64(from) {
-				return r, false, i > 0
-			}
-			a := at[uint64(seq)]
-			same = a.ID == n.ID && bytes.Equal(a.Data, n.Data) && a.revision == last.revision &&
-				(a.by != nil && a.by.replaces) == replaced
-			if replace {
-				same = same && a.by == by
-			}
-		}
-		first := last.Seq - uint64(len(ms)) + 1
-		if same && (!replaced || first == by.first) {
-			return turn.Result{First: first, Last: last.Seq, Revision: last.revision, Duplicate: true}, true, false
+		before := m.known(o.Key, s, n.ID)
+		if before == nil || before.at != at || before.first == nil || before.first.by != nil ||
+			!bytes.Equal(before.first.Data, n.Data) {
+			return r, false, false
 		}
 	}
-	return r, false, false
+	return turn.Result{First: k.at.seq - uint64(last), Last: k.at.seq, Revision: k.first.revision, Count: count,
+		Duplicate: true}, sure, true
 }
 
-// known returns messages of which some have ids that a session remembers.
-func (g *generator) known(k turn.Key) []turn.NewMessage {
+// modelNamed reports whether one of some messages has an id.
+func modelNamed(ms []turn.NewMessage) bool {
+	return slices.ContainsFunc(ms, func(n turn.NewMessage) bool { return n.ID != "" })
+}
+
+// inUse returns messages of which some have ids that a session remembers.
+func (g *generator) inUse(k turn.Key) []turn.NewMessage {
 	ms := g.messages(1)
 	s := g.model.sessions[k]
 	for i := range ms {
@@ -212,7 +263,9 @@ func TestReplacesAgainstModel(t *testing.T) {
 				case 1:
 					r.restart()
 				}
-				stamp += int64(g.rnd.IntN(100))
+				if stamp += int64(g.rnd.IntN(100)); g.rnd.IntN(40) == 0 {
+					stamp += turn.TombstoneTime
+				}
 				g.step(r, stamp)
 				g.compare(r)
 			}
@@ -220,8 +273,17 @@ func TestReplacesAgainstModel(t *testing.T) {
 	}
 }
 
-// savedList is an operation of the kind that saves a list of messages again and again.
+// savedList is an operation of the kind that saves a list of messages again and again, or one that was sent before.
 func (g *generator) savedList() turn.Op {
+	if op := g.earlier(); op != nil && g.rnd.IntN(4) == 0 {
+		return op
+	}
+	op := g.newSavedList()
+	g.sent = append(g.sent[max(0, len(g.sent)-20):], op)
+	return op
+}
+
+func (g *generator) newSavedList() turn.Op {
 	k, fork := sessionA, turn.Key{Namespace: "0", Name: "ab"}
 	if g.rnd.IntN(8) == 0 {
 		k = fork
@@ -257,9 +319,17 @@ func (g *generator) savedList() turn.Op {
 	case 5:
 		return &turn.EditMessage{Key: k, Message: byID("b"), Data: []byte("edited")}
 	case 6:
+		tx := all("", replace, &turn.SetMetadata{Key: k, Set: map[string]string{"k": "v"}})
+		if replace.Expect != nil {
+			tx.Conditions = []turn.Condition{{Key: k, Is: turn.AtRevision, N: *replace.Expect}}
+		}
 		replace.Expect = nil
-		return all("", replace, &turn.SetMetadata{Key: k, Set: map[string]string{"k": "v"}})
-	case 7, 8, 9, 10, 11, 12:
+		return tx
+	case 7:
+		return &turn.Retain{Key: k, Keep: turn.Retention{Messages: g.rnd.Uint64N(5)}}
+	case 8, 9:
+		return &turn.PushOnce{Key: k, Messages: ms}
+	case 10, 11, 12:
 		return &turn.Append{Key: k, Messages: ms}
 	}
 	return replace

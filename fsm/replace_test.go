@@ -147,7 +147,8 @@ func TestReplaceWithAnEditedMessage(t *testing.T) {
 		if again := r.do(saved); !again.Duplicate || r.texts(sessionA) != "1q=q 3a=again" {
 			t.Errorf("the replace again: %+v; it holds %q", again, r.texts(sessionA))
 		}
-		r.refuses(replaceOf(3, "a"), turn.IDReused)
+		saved.From, saved.Messages[0].Data = 3, []byte("another")
+		r.refuses(saved, turn.IDReused)
 	})
 }
 
@@ -165,15 +166,14 @@ func TestReplaceWithTheIDOfAMovedMessage(t *testing.T) {
 	})
 }
 
-// Of a replace that is sent again when the first of its messages is no longer remembered, it is not known whether it
-// took place: it is refused. One that ends with another message is new.
+// A replace is known as long as the last of its messages is remembered.
 func TestReplaceThatIsRememberedInPart(t *testing.T) {
 	everywhere(t, func(t *testing.T, r *rig, move func()) {
 		r.raise(turn.Level5)
 		r.do(appendIDs("q"))
 		saved := replaceOf(1, "r1", "r2")
 		first := r.do(saved)
-		for i := range turn.IDWindow - 2 {
+		for i := range turn.IDWindow - 1 {
 			r.do(appendIDs(fmt.Sprint("x", i)))
 		}
 		move()
@@ -182,9 +182,8 @@ func TestReplaceThatIsRememberedInPart(t *testing.T) {
 		}
 		r.do(appendIDs("last"))
 		move()
-		r.refuses(saved, turn.Conflict)
-		r.do(replaceOf(1, "r1", "r2", "x1"))
-		if got := r.texts(sessionA); got != "1027r1=r1 1028r2=r2 1029x1=x1" {
+		r.do(saved)
+		if got := r.texts(sessionA); got != "1028r1=r1 1029r2=r2" {
 			t.Errorf("it holds %q", got)
 		}
 	})
@@ -314,4 +313,183 @@ func TestReplaceWithKnownIDsInATransaction(t *testing.T) {
 		}
 		r.refuses(all("", replaceOf(1, "a1")), turn.Conflict)
 	})
+}
+
+// A replace whose condition does not hold is no repeat of one that took place before the revision that it expects:
+// somebody else's change would seem to be its own.
+func TestReplaceThatLosesIsNoRepeatOfAnOlderOne(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig, move func()) {
+		r.raise(turn.Level5)
+		r.do(appendIDs("q"))
+		r.do(replaceOf(2, "a"))
+		second := r.do(replaceOf(2, "b"))
+		r.do(appendIDs("other"))
+		move()
+		back := replaceOf(2, "a")
+		back.Expect = &second.Revision
+		r.refuses(back, turn.Conflict)
+		r.do(&turn.Delete{Keys: []turn.Key{sessionA}})
+		made := r.do(appendIDs("new"))
+		r.do(&turn.Delete{Keys: []turn.Key{sessionA}})
+		move()
+		back.Expect = &made.Revision
+		r.refuses(back, turn.Conflict)
+	})
+}
+
+// Of equal replaces, the first one is repeated, or the first after the revision that is expected: a revision of later
+// would let a condition pass although others wrote.
+func TestReplaceAgainHearsOfTheFirstOne(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig, move func()) {
+		r.raise(turn.Level5)
+		q := r.do(appendIDs("q"))
+		one := replaceOf(2, "a")
+		one.Expect = &q.Revision
+		first := r.do(one)
+		between := r.do(replaceOf(2, "b"))
+		back := replaceOf(2, "a")
+		back.Expect = &between.Revision
+		second := r.do(back)
+		for range 2 {
+			move()
+			for op, want := range map[turn.Op]turn.Result{one: first, replaceOf(2, "a"): first, back: second} {
+				if again := r.do(op); !again.Duplicate || again.First != want.First || again.Revision != want.Revision {
+					t.Errorf("%+v again: %+v, it was %+v", op, again, want)
+				}
+			}
+			r.do(&turn.Delete{Keys: []turn.Key{sessionA}})
+			r.do(appendIDs("later"))
+		}
+	})
+}
+
+// Messages may be put before the first one of a session: nothing is forgotten of what was before it.
+func TestReplaceBeforeTheFirstMessage(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig, move func()) {
+		r.raise(turn.Level4)
+		r.do(appendIDs("q"))
+		r.raise(turn.Level5)
+		move()
+		if r.do(replaceOf(1, "system", "q")); r.texts(sessionA) != "2system=system 3q=q" {
+			t.Errorf("it holds %q", r.texts(sessionA))
+		}
+	})
+}
+
+// Messages without ids may be among those of a replace, which is known by all that it brought.
+func TestReplaceWithSomeIDs(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig, move func()) {
+		r.raise(turn.Level5)
+		r.do(appendIDs("q", "a"))
+		saved := replaceOf(1, "q", "a", "none")
+		saved.Messages[0].ID, saved.Messages[2].ID = "", ""
+		took := r.do(saved)
+		move()
+		if again := r.do(saved); !again.Duplicate || again.First != 3 || again.Last != 5 ||
+			again.Revision != took.Revision || r.texts(sessionA) != "3=q 4a=a 5=none" {
+			t.Errorf("%+v, it was %+v; it holds %q", again, took, r.texts(sessionA))
+		}
+		other := replaceOf(1, "q", "a", "another")
+		other.Messages[0].ID, other.Messages[2].ID = "", ""
+		if out := r.do(other); out.Duplicate || r.texts(sessionA) != "6=q 7a=a 8=another" {
+			t.Errorf("%+v; it holds %q", out, r.texts(sessionA))
+		}
+	})
+}
+
+// A transaction under the revision that a session has may go back to an earlier list.
+func TestTransactionReplacesBackToAnEarlierList(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig, move func()) {
+		r.raise(turn.Level5)
+		r.do(appendIDs("q"))
+		r.do(replaceOf(2, "a"))
+		second := r.do(replaceOf(2, "b"))
+		move()
+		tx := all("t", replaceOf(2, "a"))
+		r.refuses(tx, turn.Conflict)
+		tx.Conditions = []turn.Condition{{Key: sessionA, Is: turn.AtRevision, N: second.Revision}}
+		if r.do(tx); r.texts(sessionA) != "1q=q 4a=a" {
+			t.Errorf("it holds %q", r.texts(sessionA))
+		}
+	})
+}
+
+// An append whose ids a replace gave again, and of which the first message is no longer remembered, is refused: that
+// the replace brought the same is not its answer.
+func TestAppendThatIsForgottenAndWasReplaced(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig, move func()) {
+		r.raise(turn.Level5)
+		first := r.do(appendIDs("a", "b"))
+		for i := range turn.IDWindow - 4 {
+			r.do(appendIDs(fmt.Sprint("x", i)))
+		}
+		r.do(replaceOf(1, "a", "b"))
+		move()
+		if again := r.do(appendIDs("a", "b")); !again.Duplicate || again.Revision != first.Revision {
+			t.Errorf("%+v, it was %+v", again, first)
+		}
+		r.do(appendIDs("last"))
+		move()
+		r.refuses(appendIDs("a", "b"), turn.Conflict)
+	})
+}
+
+func pushIDs(ids ...string) *turn.PushOnce {
+	return &turn.PushOnce{Key: sessionA, Messages: appendIDs(ids...).Messages}
+}
+
+// A push that comes again is known while the session keeps its messages, or those that a replace brought under their
+// ids: it is neither refused nor stored twice.
+func TestPushAgainAfterReplace(t *testing.T) {
+	for name, c := range map[string]struct {
+		again  *turn.PushOnce
+		before []turn.Op
+		then   string
+	}{
+		"of a part": {pushIDs("a", "b"), []turn.Op{pushIDs("a", "b"), replaceOf(2, "x", "b")}, "1a=a 3x=x 4b=b"},
+		"of all":    {pushIDs("a", "b"), []turn.Op{pushIDs("a", "b"), replaceOf(1, "b", "x", "a")}, "3b=b 4x=x 5a=a"},
+		"dropped by the retention": {pushIDs("a"), []turn.Op{
+			&turn.Retain{Key: sessionA, Keep: turn.Retention{Messages: 1}},
+			pushIDs("a"), pushIDs("b"), replaceOf(2, "a"), replaceOf(3, "c")}, "4c=c"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			everywhere(t, func(t *testing.T, r *rig, move func()) {
+				r.raise(turn.Level5)
+				for _, op := range c.before {
+					r.do(op)
+				}
+				move()
+				if out := r.do(c.again); !out.Duplicate || out.First != 1 || r.texts(sessionA) != c.then {
+					t.Errorf("%+v; it holds %q", out, r.texts(sessionA))
+				}
+				r.do(&turn.Rename{Key: sessionA, To: named("to")})
+				move()
+				if out := r.do(c.again); !out.Duplicate || out.First != 1 || r.texts(named("to")) != c.then {
+					t.Errorf("renamed: %+v; it holds %q", out, r.texts(named("to")))
+				}
+			})
+		})
+	}
+}
+
+// A replace costs the same however often the id was in use that it brings.
+func TestReplaceUnderAnIDOfManyReadsFewBlocks(t *testing.T) {
+	r := newRig(t)
+	r.raise(turn.Level5)
+	r.do(appendIDs("q"))
+	r.do(appendIDs("x"))
+	for i := range turn.IDWindow {
+		o := replaceOf(2, "x", fmt.Sprint("y", i))
+		if out := r.do(o); out.Duplicate {
+			t.Fatalf("%d: %+v", i, out)
+		}
+	}
+	r.flush()
+	r.restart()
+	r.do(appendIDs("later")) // the window is there again
+	before, _ := r.m.store.BlockReads()
+	r.do(replaceOf(2, "x"))
+	if now, _ := r.m.store.BlockReads(); now-before > 16 {
+		t.Errorf("%d blocks were read", now-before)
+	}
 }

@@ -91,11 +91,13 @@ type Trim struct {
 // Replace removes every message with seq ≥ From and appends Messages, atomically. The session must exist, and From
 // must be at least 1.
 //
-// A replace is a duplicate of an earlier one that brought just the same messages: each with an id, with the same ids
-// and payloads, in the same order. What is remembered of them, and for how long, is as in Append. A duplicate removes
-// nothing. A replace whose Expect holds is none: had it taken place, the revision would be higher. Other messages may
-// have ids that are in use, with the payload that the message was appended with, or has: another one is IDReused. The
-// id of a message that stays in the session is a Conflict. Before Level5, ids are treated as in Append.
+// A replace is a duplicate of an earlier one that brought just the same: messages with the same ids and payloads, in the
+// same order, one of them at least with an id. It is remembered as long as the last of these ids, as in Append; of
+// several, the first one counts that took place after Expect. A duplicate removes nothing. A replace whose Expect holds
+// is none: had it taken place, the revision would be higher. Messages may have ids that are in use, with the payload
+// that a message was appended with, or has: another one is IDReused. The id of a message that stays in the session is a
+// Conflict. Before Level5, ids are treated as in Append; messages that came before it one behind the other are taken for
+// those of a replace.
 //
 // Result: as Append, and Removed.
 type Replace struct {

@@ -2,7 +2,7 @@
 // the messages.
 //
 // A window is a ring of 32-bit fingerprints, one for each message. It may find a message that has another id, and its
-// caller compares the record; it never misses one. Windows are a cache over the records: within a bound of memory,
+// caller compares the record; it never misses one. Beside them it has the calls that some messages tell of. Windows are a cache over the records: within a bound of memory,
 // those of the sessions that were used last are kept, and others are rebuilt when they are needed, so that they affect
 // the time that an operation takes and never its result. Windows belong to the goroutine that applies entries.
 package idwindow
@@ -126,7 +126,11 @@ type Window struct {
 	used      bool // since it was spared last
 	forgotten bool
 	ring
+	calls calls
 }
+
+// places is how much memory the window takes.
+func (of *Window) places() int { return len(of.prints) + callPlaces*cap(of.calls) }
 
 // New returns windows that take so much memory at most.
 func New(bytes int) *Windows {
@@ -170,9 +174,16 @@ func (w *Windows) Add(inc, next uint64) *Window {
 
 // Note adds a message to a window.
 func (w *Windows) Note(of *Window, seq uint64, id string) {
-	before := len(of.prints)
+	before := of.places()
 	of.note(seq, w.Print(id))
-	w.places += len(of.prints) - before
+	w.places += of.places() - before
+}
+
+// NoteCall adds a call to a window, which the message that was noted last tells of.
+func (w *Windows) NoteCall(of *Window, c *Call) {
+	before := of.places()
+	of.calls = append(of.calls.since(of.Next-uint64(of.len)), *c)
+	w.places += of.places() - before
 }
 
 // maxSpared is how many windows in a row are spared at most while Apply waits.
@@ -194,7 +205,7 @@ func (w *Windows) ShrinkTo(places int) {
 		}
 		w.clock.Remove(e)
 		delete(w.byInc, of.inc)
-		w.places -= len(of.prints)
+		w.places -= of.places()
 		*of = Window{forgotten: true} // heads may still refer to it
 	}
 }

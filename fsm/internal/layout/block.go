@@ -39,10 +39,11 @@ const (
 	// flagEdited: before the payload, data has the digest of what it was at first.
 	flagEdited = 1 << 3
 	flagInside = 1 << 4 // Record.Inside
-	flagsBy    = 3 << byShift
-	byShift    = 5 // Record.By, in two bits
+	flagTold   = 1 << 5 // Record.Told
+	// flagNotes: before that digest, or the payload, data has notes.
+	flagNotes = 1 << 6
 
-	knownFlags = flagHead | flagDead | flagRev | flagEdited | flagInside | flagsBy
+	knownFlags = flagHead | flagDead | flagRev | flagEdited | flagInside | flagTold | flagNotes
 )
 
 // EncodeBlock returns the value for records, of which there is at least one,
@@ -74,6 +75,9 @@ func EncodeBlock(buf []byte, first uint64, records []Record) []byte {
 		b = append(b, records[i].ID...)
 	}
 	for i := range records {
+		if records[i].Notes != nil {
+			b = records[i].Notes.Append(b)
+		}
 		if was := records[i].Original; was != nil {
 			b = append(b, was[:]...)
 		}
@@ -103,15 +107,25 @@ func (r *Record) Flags() (f byte) {
 	if r.Inside {
 		f |= flagInside
 	}
-	return f | byte(r.By)<<byShift
+	if r.Told {
+		f |= flagTold
+	}
+	if r.Notes != nil {
+		f |= flagNotes
+	}
+	return f
 }
 
-// storedLen is the length of what a block holds of the payload.
+// storedLen is the length of what a block holds before the payload, and of it.
 func (r *Record) storedLen() int {
-	if r.Original != nil {
-		return DigestSize + len(r.Data)
+	n := len(r.Data)
+	if r.Notes != nil {
+		n += len(r.Notes.Append(nil))
 	}
-	return len(r.Data)
+	if r.Original != nil {
+		n += DigestSize
+	}
+	return n
 }
 
 // DecodeBlock appends the records of a stored block to dst. Their data is part of
@@ -160,12 +174,17 @@ func DecodeVerified(dst []Record, first uint64, value []byte, borrowed bool) ([]
 	for range n {
 		e = r.entry(e)
 		rec := Record{Seq: e.seq, Time: e.time, Dead: e.flags&flagDead != 0, Inside: e.flags&flagInside != 0,
-			By: Bringer(e.flags & flagsBy >> byShift), Revision: e.own(), Borrowed: borrowed}
+			Told: e.flags&flagTold != 0, Revision: e.own(), Borrowed: borrowed}
 		if e.flags&flagHead != 0 {
 			rec.Side = turn.Head
 		}
 		rec.ID, ids = ids[:e.idLen], ids[e.idLen:]
 		rec.Data, data = data[:e.dataLen:e.dataLen], data[e.dataLen:]
+		if e.flags&flagNotes != 0 {
+			if rec.Notes, rec.Data, err = decodeNotes(rec.Data); err != nil {
+				return dst, err
+			}
+		}
 		if e.flags&flagEdited != 0 {
 			if len(rec.Data) < DigestSize {
 				return dst, turn.Errorf(turn.Corrupt, "stored block has a message without its digest")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"reflect"
 	"runtime"
 	"testing"
 	"unsafe"
@@ -21,14 +22,20 @@ func TestBlocksTellWhatTheyHold(t *testing.T) {
 	edited := plain.Edited([]byte("other"))
 	inside := plain
 	inside.Inside = true
-	replaced := revised
-	replaced.By = InReplace
+	told := revised
+	told.Told = true
+	again := told
+	again.Notes = &Notes{Origin: Place{Seq: 300}}
+	replaced := again.Edited([]byte("other"))
+	replaced.Notes = &Notes{Origin: Place{7, 3}, Call: &Call{Digest: [DigestSize]byte{1, 2}, Before: 500, After: 1}}
+	gone := replaced.AsTombstone()
 	for name, rec := range map[string]Record{"plain": plain, "with a revision": revised, "edited": edited,
-		"inside": inside, "in a replace": replaced} {
+		"inside": inside, "told": told, "with an id of another": again, "in a replace": replaced, "gone": gone} {
 		b := EncodeBlock(nil, 1, []Record{rec})
 		rs, err := DecodeBlock(nil, 1, b, false)
 		if err != nil || !rs[0].Same(&rec) || rs[0].ID != "id" || rs[0].Revision != rec.Revision ||
-			rs[0].Inside != rec.Inside || rs[0].By != rec.By || !rs[0].Carries([]byte("hello")) {
+			rs[0].Inside != rec.Inside || rs[0].Told != rec.Told ||
+			!reflect.DeepEqual(rs[0].Notes, rec.Notes) || !rs[0].Carries([]byte("hello")) {
 			t.Errorf("%s: %+v, %v", name, rs, err)
 		}
 		const flagsAt = blockHeader + 2 // after the number of records and a seq

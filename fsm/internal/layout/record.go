@@ -29,26 +29,15 @@ type Record struct {
 	// Inside: when the message came, a call before it waited for its result. To cut the session right before
 	// it may part the two.
 	Inside bool
-	// By is what brought the message.
-	By Bringer
+	// Told: had a replace brought the message, it or one behind it would tell so in its Notes. Messages with an id are
+	// told from turn.Level5 on.
+	Told bool
+	// Notes are what the message tells of the replace that brought it, nil: nothing.
+	Notes *Notes
 	// Borrowed: Data belongs to the store's memory map, or to a workspace, and is
 	// valid only until the reading ends that it is from.
 	Borrowed bool
 }
-
-// Bringer is what brought a message, by which a replace that is sent again is told from another one. Of messages that
-// came before turn.Level5, or that have no id, it is not known.
-type Bringer byte
-
-const (
-	ByUnknown Bringer = iota
-	// ByAppend is an append, or what no replace can be a repeat of either: a fork, and a replace some of whose messages
-	// have no id.
-	ByAppend
-	// BeginsReplace is the first message of a replace, InReplace one behind it.
-	BeginsReplace
-	InReplace
-)
 
 // DigestSize is the length of what a tombstone keeps of a payload, enough to
 // tell a retry from a reused id.

@@ -121,7 +121,7 @@ func (t *Table) tailFor(inc uint64) *tail {
 // size estimates the memory of the records.
 func (w *tail) size() (n int) {
 	for i := range w.records {
-		n += RecordCost + len(w.records[i].ID) + len(w.records[i].Data)
+		n += sizeOf(&w.records[i])
 	}
 	return n
 }
@@ -138,7 +138,16 @@ func (t *Table) tailOf(h *Head) *tail {
 func (t *Table) Add(h *Head, r layout.Record) {
 	w := t.tailOf(h)
 	w.records = append(w.records, r)
-	t.Bytes += RecordCost + len(r.ID) + len(r.Data)
+	t.Bytes += sizeOf(&r)
+}
+
+// sizeOf estimates the memory of a record.
+func sizeOf(r *layout.Record) int {
+	n := RecordCost + len(r.ID) + len(r.Data)
+	if r.Notes != nil {
+		n += layout.NotesCost
+	}
+	return n
 }
 
 func (t *Table) RemoveRuns(inc uint64, side turn.Side, s layout.Spans) {

@@ -27,7 +27,7 @@ func (x *IDs) Note(h *memtable.Head, rec *layout.Record) {
 		h.LastID = rec.Seq
 	}
 	if h.Window = x.Windows.Of(h.Inc, h.Window); h.Window != nil {
-		x.Windows.Note(h.Window, h.Last-h.Moves.Total, rec.ID)
+		x.note(h.Window, h.Last-h.Moves.Total, rec)
 	}
 }
 
@@ -74,12 +74,6 @@ func (run Run) At(seq uint64) (rec layout.Record, ok bool) {
 	}
 	return rec, false
 }
-
-// Origin is where an id was found: in which incarnation, at which seq.
-type Origin struct{ Inc, Seq uint64 }
-
-// Next is the place behind it.
-func (o Origin) Next() Origin { return Origin{o.Inc, o.Seq + 1} }
 
 // lookupIn finds id among what is remembered of an incarnation, whose window is w if it
 // is kept, and of which a run is at hand.
@@ -134,7 +128,7 @@ func (x *IDs) rebuildWindow(of layout.Remembered) (*idwindow.Window, error) {
 	w := x.Windows.Add(of.Inc, of.Moves.Ordinal(start))
 	err = v.Ascend(start, func(r *layout.Record) bool {
 		if !of.Moves.Runs.Has(r.Seq) {
-			x.Windows.Note(w, of.Moves.Ordinal(r.Seq), r.ID)
+			x.note(w, of.Moves.Ordinal(r.Seq), r)
 		}
 		return true
 	})

@@ -13,9 +13,10 @@ type Lookup struct {
 	key string
 	h   *memtable.Head // nil: there is no session
 	ms  []turn.NewMessage
-	// deleted is found for all of ms when an id is not in the session.
-	deleted deletedOrigins
-	looked  bool
+	// tombstones and deleted are found, for all of ms, when something is not in the session.
+	tombstones []layout.Tombstone
+	deleted    deletedOrigins
+	looked     bool
 }
 
 // Lookup begins to find messages that are about to be appended under a key; h is nil if there is no session.
@@ -23,7 +24,7 @@ func (x *IDs) Lookup(key string, h *memtable.Head, ms []turn.NewMessage) Lookup 
 	return Lookup{ids: x, key: key, h: h, ms: ms}
 }
 
-// Find returns the message that carried id. inc is 0 if there is none.
+// Find returns the message that carried id, the last one if it was given again. inc is 0 if there is none.
 func (l *Lookup) Find(id string) (rec layout.Record, inc uint64, err error) {
 	x, h := l.ids, l.h
 	if h != nil {
@@ -34,11 +35,79 @@ func (l *Lookup) Find(id string) (rec layout.Record, inc uint64, err error) {
 			return layout.Record{}, 0, nil
 		}
 	}
-	if !l.looked {
-		if l.deleted, err = x.deletedOrigins(l.key, l.ms); err != nil {
-			return layout.Record{}, 0, err
-		}
-		l.looked = true
+	if err := l.lookAtDeleted(); err != nil {
+		return layout.Record{}, 0, err
 	}
 	return x.lookupDeleted(l.deleted, id)
+}
+
+func (l *Lookup) lookAtDeleted() (err error) {
+	if l.looked {
+		return nil
+	}
+	if l.tombstones, err = l.ids.Tombstones(l.key); err == nil {
+		l.deleted, err = l.ids.deletedOrigins(l.tombstones, l.ms)
+	}
+	l.looked = err == nil
+	return err
+}
+
+// First returns the message that had the id of a record first, and its place, as far as that is known: ok is false if
+// it is no longer remembered. inc is the record's incarnation.
+func (l *Lookup) First(rec *layout.Record, inc uint64) (first layout.Record, at layout.Place, ok bool, err error) {
+	if at = rec.Origin(inc); at == (layout.Place{Inc: inc, Seq: rec.Seq}) {
+		return *rec, at, true, nil
+	}
+	of, ok, err := l.remembered(at.Inc)
+	if !ok || err != nil {
+		return first, at, false, err
+	}
+	first, ok, err = l.ids.at(of, at.Seq)
+	return first, at, ok, err
+}
+
+// remembered returns what is remembered of an incarnation of the key.
+func (l *Lookup) remembered(inc uint64) (of layout.Remembered, ok bool, err error) {
+	if l.h != nil && inc == l.h.Inc {
+		return l.h.Remembered(), true, nil
+	}
+	if err := l.lookAtDeleted(); err != nil {
+		return of, false, err
+	}
+	for i := range l.tombstones {
+		if g := &l.tombstones[i]; g.Inc == inc {
+			return g.Remembered(), true, nil
+		}
+	}
+	return of, false, nil
+}
+
+// WindowStart returns the lowest seq whose id is remembered of an incarnation of the key.
+func (l *Lookup) WindowStart(inc uint64) (uint64, error) {
+	of, _, err := l.remembered(inc)
+	return of.WindowStart(), err
+}
+
+// FirstIn is Lookup.First for messages of one incarnation, for which others are not remembered.
+func (x *IDs) FirstIn(of layout.Remembered, rec *layout.Record) (first layout.Record, ok bool, err error) {
+	switch at := rec.Origin(of.Inc); {
+	case at.Inc != of.Inc:
+		return first, false, nil
+	case at.Seq == rec.Seq:
+		return *rec, true, nil
+	default:
+		return x.at(of, at.Seq)
+	}
+}
+
+// at returns the message of an incarnation that came with a seq, if it is remembered.
+func (x *IDs) at(of layout.Remembered, seq uint64) (rec layout.Record, ok bool, err error) {
+	if seq < of.WindowStart() {
+		return rec, false, nil
+	}
+	v, err := x.wholeIDs(of.Inc)
+	if err != nil {
+		return rec, false, err
+	}
+	return v.Find(seq)
 }

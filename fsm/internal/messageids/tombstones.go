@@ -70,12 +70,11 @@ func (x *IDs) DeletedUntil(key string) (int64, error) {
 
 // deletedOrigins are the messages of deleted sessions that may have carried some ids, by
 // fingerprint, the latest first. They are looked for once for all ids of an append.
-type deletedOrigins map[uint32][]Origin
+type deletedOrigins map[uint32][]layout.Place
 
-func (x *IDs) deletedOrigins(key string, ms []turn.NewMessage) (deletedOrigins, error) {
-	tombstones, err := x.Tombstones(key)
-	if len(tombstones) == 0 || err != nil {
-		return nil, err
+func (x *IDs) deletedOrigins(tombstones []layout.Tombstone, ms []turn.NewMessage) (_ deletedOrigins, err error) {
+	if len(tombstones) == 0 {
+		return nil, nil
 	}
 	wanted := idwindow.NewPrints(len(ms))
 	for i := range ms {
@@ -92,7 +91,7 @@ func (x *IDs) deletedOrigins(key string, ms []turn.NewMessage) (deletedOrigins, 
 			}
 		}
 		w.Among(wanted, func(ordinal uint64, print uint32) {
-			found[print] = append(found[print], Origin{g.Inc, g.Moves.Seq(ordinal)})
+			found[print] = append(found[print], layout.Place{Inc: g.Inc, Seq: g.Moves.Seq(ordinal)})
 		})
 	}
 	return found, nil

@@ -1,9 +1,6 @@
 package sessions
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/fsm/internal/messageids"
@@ -19,7 +16,7 @@ func (s *Operations) append(o *turn.Append, r *turn.Result) error {
 	if o.OnlyExisting && (h == nil || h.Count() == 0) {
 		return nil
 	}
-	if again, err := s.appendedBefore(key, h, o.Messages, r); again || err != nil {
+	if again, err := s.Duplicate(key, h, o.Messages, r); again || err != nil {
 		return err
 	}
 	if err := CheckExpect(o.Expect, h); err != nil {
@@ -50,7 +47,7 @@ func (s *Operations) extend(key string, h *memtable.Head, o *turn.Append, r *tur
 	if changesMeta {
 		s.replaceMeta(key, h, meta, size)
 	}
-	s.push(key, h, o.Messages, o.Side, r, false)
+	s.push(key, h, o.Messages, o.Side, nil, r)
 	if err := s.shorten(h); err != nil {
 		return err
 	}
@@ -64,10 +61,10 @@ func (s *Operations) extend(key string, h *memtable.Head, o *turn.Append, r *tur
 	return nil
 }
 
-// push adds messages to an owned head, which is to be told as changed next. replaces tells whether a replace
-// brings them.
+// push adds messages to an owned head, which is to be told as changed next. They tell b of the replace that brings them,
+// nil for nothing.
 func (s *Operations) push(
-	key string, h *memtable.Head, ms []turn.NewMessage, side turn.Side, r *turn.Result, replaces bool,
+	key string, h *memtable.Head, ms []turn.NewMessage, side turn.Side, b *brought, r *turn.Result,
 ) {
 	before := h.Held()
 	r.First = h.Last + 1
@@ -75,17 +72,16 @@ func (s *Operations) push(
 	if len(ms) > 0 {
 		s.beginTurn(h, r.First)
 	}
-	by := s.bringer(ms, replaces)
 	for i := range ms {
 		rec := layout.Record{Time: s.Meta.Clock, ID: ms[i].ID, Data: ms[i].Data, Side: side}
 		if rec.ID != "" {
-			rec.Revision, rec.By = revision, by
+			rec.Revision, rec.Told = revision, s.Meta.Level >= turn.Level5
+		}
+		if b != nil {
+			rec.Notes = b.notes(i, h.Inc)
 		}
 		rec.Inside = waits(h)
 		s.place(h, rec)
-		if by == layout.BeginsReplace {
-			by = layout.InReplace
-		}
 		s.noteCalls(h, h.Last, rec.Data)
 		s.kept += len(rec.Data)
 	}
@@ -94,17 +90,6 @@ func (s *Operations) push(
 		h.First = r.First
 	}
 	s.CountKey(key, before, h.Held())
-}
-
-// bringer returns what the first of some messages is brought by.
-func (s *Operations) bringer(ms []turn.NewMessage, replaces bool) layout.Bringer {
-	switch {
-	case s.Meta.Level < turn.Level5:
-		return layout.ByUnknown
-	case replaces && eachNamed(ms):
-		return layout.BeginsReplace
-	}
-	return layout.ByAppend
 }
 
 // place appends a record, whose seq is yet to be given, to an owned head.
@@ -140,30 +125,8 @@ func (s *Operations) replaceRun(h *memtable.Head, rs []layout.Record) {
 	}
 }
 
-// appendedBefore is Duplicate for messages whose ids may have been given again since, by a replace. The answer to the
-// append that brought them first goes before: a revision of later would let a condition pass although others wrote.
-func (s *Operations) appendedBefore(
-	key string, h *memtable.Head, ms []turn.NewMessage, r *turn.Result,
-) (bool, error) {
-	again, refused := s.Duplicate(key, h, ms, r)
-	if !again && refused == nil || s.Meta.Level < turn.Level5 || !eachNamed(ms) {
-		return again, refused
-	}
-	then, err := s.IDs.Earlier(key, h, ms, false)
-	if err != nil || !then.Found {
-		return again, cmp.Or(err, refused)
-	}
-	answerAsThen(&then, h, r)
-	return true, nil
-}
-
-// eachNamed reports whether each of one or more messages has an id.
-func eachNamed(ms []turn.NewMessage) bool {
-	return len(ms) > 0 && !slices.ContainsFunc(ms, func(m turn.NewMessage) bool { return m.ID == "" })
-}
-
 // answerAsThen fills in r as when messages came the first time; h is what the key holds now, nil for nothing.
-func answerAsThen(then *messageids.Earlier, h *memtable.Head, r *turn.Result) {
+func answerAsThen(then *messageids.Replaced, h *memtable.Head, r *turn.Result) {
 	r.First, r.Last, r.Revision, r.Duplicate = then.First, then.Last, then.Revision, true
 	if h != nil {
 		r.Count = h.Count()
@@ -173,9 +136,12 @@ func answerAsThen(then *messageids.Earlier, h *memtable.Head, r *turn.Result) {
 // Duplicate decides by their ids whether messages were appended before. If all
 // of them were, in this order and contiguously, it fills in r as the first
 // time; if only some were, or with other payloads, it returns the error.
+//
+// An id that a replace gave again still leads to the message that had it first. The revision of a later one would let a
+// condition pass although others wrote.
 func (s *Operations) Duplicate(key string, h *memtable.Head, ms []turn.NewMessage, r *turn.Result) (bool, error) {
 	known := 0
-	var first, before messageids.Origin
+	var first, before layout.Place
 	var revision uint64
 	contiguous := true
 	messages := s.IDs.Lookup(key, h, ms)
@@ -190,33 +156,30 @@ func (s *Operations) Duplicate(key string, h *memtable.Head, ms []turn.NewMessag
 		if inc == 0 {
 			continue
 		}
-		if !rec.Carries(ms[i].Data) {
-			return false, turn.Errorf(turn.IDReused, "id %q belongs to message %d, which has another payload",
-				ms[i].ID, rec.Seq)
+		then, here, remembered, err := messages.First(&rec, inc)
+		if err != nil {
+			return false, err
 		}
-		here := messageids.Origin{Inc: inc, Seq: rec.Seq}
+		if !remembered {
+			then, contiguous = rec, false
+		}
+		if !then.Carries(ms[i].Data) {
+			return false, turn.Errorf(turn.IDReused, "id %q belongs to message %d, which has another payload",
+				ms[i].ID, then.Seq)
+		}
 		if known == 0 {
 			first = here
 		}
 		contiguous = contiguous && (known == 0 || here == before.Next())
-		before, revision = here, rec.Revision
+		before, revision = here, then.Revision
 		known++
 	}
 	switch {
 	case known == 0:
 		return false, nil
 	case known < len(ms) || !contiguous:
-		e := turn.Errorf(turn.Conflict, "%d of the %d messages are known by their ids, but not as one append",
-			known, len(ms))
-		if h != nil {
-			e.Revision = h.Revision
-		}
-		return false, e
+		return false, conflictAt(h, "%d of the %d messages are known by their ids, but not as one append", known, len(ms))
 	}
-	r.First, r.Last, r.Duplicate = first.Seq, before.Seq, true
-	r.Revision = revision
-	if h != nil {
-		r.Count = h.Count()
-	}
+	answerAsThen(&messageids.Replaced{First: first.Seq, Last: before.Seq, Revision: revision}, h, r)
 	return true, nil
 }

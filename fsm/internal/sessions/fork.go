@@ -45,15 +45,14 @@ func (s *Operations) fork(o *turn.Fork, r *turn.Result) error {
 	return nil
 }
 
-// broughtByFork has messages of their own be brought by a fork: it may have only some of those of a replace.
+// broughtByFork has messages of their own tell of no replace: the fork may have only some of what one brought, and has
+// no message that had an id before.
 func (s *Operations) broughtByFork(rs []layout.Record) {
 	if s.Meta.Level < turn.Level5 {
 		return
 	}
 	for i := range rs {
-		if rs[i].ID != "" {
-			rs[i].By = layout.ByAppend
-		}
+		rs[i].Told, rs[i].Notes = rs[i].ID != "", nil
 	}
 }
 

@@ -1,6 +1,8 @@
 package sessions
 
 import (
+	"cmp"
+
 	"github.com/turnlog/turnlog/fsm/internal/cost"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/fsm/internal/memtable"
@@ -38,29 +40,57 @@ func (l lists) repeated(h *memtable.Head, ms []turn.NewMessage, r *turn.Result) 
 	}
 	l.Allowance.Bound(&live)
 	var found pushed
-	for i := range ms {
-		if ms[i].ID == "" {
-			continue
-		}
-		rec, ok, err := l.IDs.Find(h, ms[i].ID)
-		if ok && err == nil {
-			ok, err = keeps(h, &live, &rec)
-		}
-		switch {
-		case err != nil:
+	var refused error
+	for i := 0; i < len(ms) && refused == nil; i++ {
+		if refused, err = l.pushedBefore(h, &live, &ms[i], &found); err != nil {
 			return false, err
-		case !ok:
-		case !rec.Carries(ms[i].Data):
-			return false, turn.Errorf(turn.IDReused, "id %q belongs to message %d, which has another payload",
-				ms[i].ID, rec.Seq)
-		default:
-			found.add(&rec)
 		}
 	}
-	if err := l.Allowance.Searched(&live); err != nil || found.n == 0 {
+	if refused != nil && l.Meta.Level < turn.Level5 {
+		return false, refused // before that, the search for it cost nothing
+	}
+	if err := cmp.Or(l.Allowance.Searched(&live), refused); err != nil || found.n == 0 {
 		return false, err
 	}
 	return true, found.answer(ms, h, r)
+}
+
+// pushedBefore is repeated for one message, which it adds to those found. One whose id a replace gave again is known as
+// long as the session keeps either message.
+func (l lists) pushedBefore(
+	h *memtable.Head, live *memtable.View, n *turn.NewMessage, found *pushed,
+) (refused, err error) {
+	if n.ID == "" {
+		return nil, nil
+	}
+	rec, ok, err := l.IDs.Find(h, n.ID)
+	if !ok || err != nil {
+		return nil, err
+	}
+	there, err := keeps(h, live, &rec)
+	if err != nil {
+		return nil, err
+	}
+	if first, known, err := l.IDs.FirstIn(h.Remembered(), &rec); err != nil {
+		return nil, err
+	} else if known {
+		if first.Seq != rec.Seq && !there {
+			if there, err = keeps(h, live, &first); err != nil {
+				return nil, err
+			}
+		}
+		if first.Carries(n.Data) {
+			rec = first
+		}
+	}
+	switch {
+	case !there:
+	case !rec.Carries(n.Data):
+		return turn.Errorf(turn.IDReused, "id %q belongs to message %d, which has another payload", n.ID, rec.Seq), nil
+	default:
+		found.add(&rec)
+	}
+	return nil, nil
 }
 
 // keeps reports whether a session holds what was appended to it as a record, wherever it is by now, or would hold
@@ -119,6 +149,11 @@ func (l lists) pushedAsOne(g *layout.Tombstone, ms []turn.NewMessage) ([]layout.
 	var run messageids.Run
 	for i := range ms {
 		rec, ok, err := l.IDs.FindDeleted(g, ms[i].ID, run)
+		if ok && err == nil && rec.Notes != nil {
+			if err = l.looked(cost.Look); err == nil {
+				rec, ok, err = l.IDs.FirstIn(g.Remembered(), &rec)
+			}
+		}
 		if !ok || err != nil || !rec.Carries(ms[i].Data) {
 			return nil, err
 		}

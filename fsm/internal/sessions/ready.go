@@ -80,11 +80,12 @@ func (s *Operations) ReadyRemove(o *turn.RemoveMessage, seq uint64) Ready {
 }
 
 // ReadyReplace looks at the ids of what a replace brings to a session, whose head is h, nil if there is none. It is
-// refused if it took place before: the transaction is another than that time.
-func (s *Operations) ReadyReplace(o *turn.Replace, h *memtable.Head) (Ready, error) {
+// refused if it took place before: the transaction is another than that time. holds: it is at a revision that the
+// transaction expected.
+func (s *Operations) ReadyReplace(o *turn.Replace, h *memtable.Head, holds bool) (Ready, error) {
 	key := layout.JoinKey(o.Key)
 	var then turn.Result
-	again, err := s.replacedBefore(key, h, o, &then)
+	b, again, err := s.replacedBefore(key, h, o, holds, &then)
 	if again {
 		err = conflictAt(h, "the messages were stored before, as messages %d to %d", then.First, then.Last)
 	}
@@ -96,7 +97,7 @@ func (s *Operations) ReadyReplace(o *turn.Replace, h *memtable.Head) (Ready, err
 		if err != nil {
 			return err
 		}
-		return s.replaceFrom(key, h, o, r)
+		return s.replaceFrom(key, h, o, b, r)
 	}, nil
 }
 

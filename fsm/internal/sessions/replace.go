@@ -1,8 +1,11 @@
 package sessions
 
 import (
+	"cmp"
+
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/fsm/internal/memtable"
+	"github.com/turnlog/turnlog/fsm/internal/messageids"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -12,17 +15,21 @@ func (s *Operations) replace(o *turn.Replace, r *turn.Result) error {
 	if err != nil {
 		return err
 	}
-	if again, err := s.replacedBefore(key, h, o, r); again || err != nil {
+	holds := h != nil && o.Expect != nil && *o.Expect == h.Revision
+	b, again, err := s.replacedBefore(key, h, o, holds, r)
+	if again || err != nil {
 		return err
 	}
 	if err := CheckExpect(o.Expect, h); err != nil {
 		return err
 	}
-	return s.replaceFrom(key, h, o, r)
+	return s.replaceFrom(key, h, o, b, r)
 }
 
-// replaceFrom is replace for messages whose ids were looked at; h is nil if there is no session.
-func (s *Operations) replaceFrom(key string, h *memtable.Head, o *turn.Replace, r *turn.Result) error {
+// replaceFrom is replace for messages whose ids were looked at, and tell b; h is nil if there is no session.
+func (s *Operations) replaceFrom(
+	key string, h *memtable.Head, o *turn.Replace, b *brought, r *turn.Result,
+) error {
 	if h == nil {
 		return turn.Errorf(turn.NotFound, "the session does not exist")
 	}
@@ -50,7 +57,7 @@ func (s *Operations) replaceFrom(key string, h *memtable.Head, o *turn.Replace, 
 	s.CountKey(key, before > 0, h.Held())
 	r.Removed = gone.Live[turn.Tail] + gone.Live[turn.Head]
 	if len(o.Messages) > 0 {
-		s.push(key, h, o.Messages, turn.Tail, r, true)
+		s.push(key, h, o.Messages, turn.Tail, b, r)
 		if err := s.shorten(h); err != nil {
 			return err
 		}
@@ -63,37 +70,175 @@ func (s *Operations) replaceFrom(key string, h *memtable.Head, o *turn.Replace, 
 	return nil
 }
 
-// replacedBefore reports whether a replace is a repeat of one that took place, and then fills in r as that time. It
-// returns an error if a message has the id of one that stays; h is nil if there is no session.
-//
-// A replace stores all its messages or none. So it is new if the last of them is not known from one, which is the last
-// to be forgotten.
+// replacedBefore reports whether a replace is a repeat of one that took place, and then fills in r as that time.
+// Otherwise it returns what the messages tell of it, nil before turn.Level5, or an error if a message has an id that it
+// may not have. h is nil if there is no session. holds tells that the replace is under a condition that holds: had it
+// taken place, the revision would be higher.
 func (s *Operations) replacedBefore(
-	key string, h *memtable.Head, o *turn.Replace, r *turn.Result,
+	key string, h *memtable.Head, o *turn.Replace, holds bool, r *turn.Result,
+) (b *brought, again bool, err error) {
+	if s.Meta.Level < turn.Level5 || !named(o.Messages) {
+		again, err = s.Duplicate(key, h, o.Messages, r)
+		return nil, again, err
+	}
+	after := uint64(0) // a call under a condition that held took place after that revision
+	if o.Expect != nil {
+		after = *o.Expect
+	}
+	b = newBrought(o.Messages)
+	if !holds {
+		then, ok, err := s.IDs.Replaced(key, h, b.call.Digest, after)
+		if ok {
+			answerAsThen(&then, h, r)
+		}
+		if ok || err != nil {
+			return nil, ok, err
+		}
+	}
+	messages := s.IDs.Lookup(key, h, o.Messages)
+	known, err := inUse(&messages, o.Messages)
+	if err != nil {
+		return nil, false, err
+	}
+	if !holds {
+		again, err = untoldBefore(&messages, h, known, after, r)
+		if again || err != nil {
+			return nil, again, err
+		}
+	}
+	b.uses(known)
+	return b, false, s.mayBring(h, o, known)
+}
+
+// brought is what the messages of a replace tell of it.
+type brought struct {
+	call    layout.Call
+	last    int            // which message tells of the call
+	origins []layout.Place // of their ids; nil: none was in use
+}
+
+// newBrought returns what messages tell, one of which has an id at least.
+func newBrought(ms []turn.NewMessage) *brought {
+	last := lastNamed(ms)
+	return &brought{last: last, call: layout.Call{Digest: layout.CallDigest(ms), Before: uint64(last),
+		After: uint64(len(ms) - 1 - last)}}
+}
+
+// uses has the messages tell whose ids they were given.
+func (b *brought) uses(known []knownID) {
+	for i := range known {
+		if known[i].inc == 0 {
+			continue
+		}
+		if b.origins == nil {
+			b.origins = make([]layout.Place, len(known))
+		}
+		b.origins[i] = known[i].at
+	}
+}
+
+// notes returns those of a message that comes to an incarnation, nil for none.
+func (b *brought) notes(i int, inc uint64) *layout.Notes {
+	var n layout.Notes
+	if b.origins != nil {
+		if n.Origin = b.origins[i]; n.Origin.Inc == inc {
+			n.Origin.Inc = 0
+		}
+	}
+	if i == b.last {
+		call := b.call // in memory of its own
+		n.Call = &call
+	}
+	if n == (layout.Notes{}) {
+		return nil
+	}
+	return &n
+}
+
+func named(ms []turn.NewMessage) bool { return lastNamed(ms) >= 0 }
+
+// lastNamed returns the last message that has an id, -1 if none has.
+func lastNamed(ms []turn.NewMessage) int {
+	i := len(ms) - 1
+	for i >= 0 && ms[i].ID == "" {
+		i--
+	}
+	return i
+}
+
+// knownID is a message whose id was in use before.
+type knownID struct {
+	*turn.NewMessage
+	inc   uint64        // 0: it was not
+	rec   layout.Record // the message that had it last
+	at    layout.Place  // of the one that had it first
+	first layout.Record // that one, if it is remembered
+	whole bool          // it is
+}
+
+// inUse looks for messages by their ids.
+func inUse(l *messageids.Lookup, ms []turn.NewMessage) ([]knownID, error) {
+	known := make([]knownID, len(ms))
+	for i := range known {
+		k := &known[i]
+		if k.NewMessage = &ms[i]; k.ID == "" {
+			continue
+		}
+		var err error
+		if k.rec, k.inc, err = l.Find(k.ID); err == nil && k.inc != 0 {
+			k.first, k.at, k.whole, err = l.First(&k.rec, k.inc)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return known, nil
+}
+
+// came reports whether the message came as such to a place, before turn.Level5.
+func (k *knownID) came(at layout.Place) bool {
+	return k.inc != 0 && k.at == at && k.whole && !k.first.Told && k.first.Carries(k.Data)
+}
+
+// untoldBefore reports whether messages came before turn.Level5, one behind the other, as a replace may have brought
+// them, after a revision; then it fills in r. It returns an error if they may have, and that is not known of all.
+func untoldBefore(
+	l *messageids.Lookup, h *memtable.Head, known []knownID, after uint64, r *turn.Result,
 ) (bool, error) {
-	if s.Meta.Level < turn.Level5 || !eachNamed(o.Messages) {
-		return s.Duplicate(key, h, o.Messages, r)
+	last := len(known) - 1
+	for known[last].ID == "" {
+		last--
 	}
-	if h != nil && o.Expect != nil && *o.Expect == h.Revision {
-		return false, s.mayBring(key, h, o) // had it taken place, the revision would be higher
+	end := known[last].at
+	if !known[last].came(end) || known[last].first.Revision <= after || end.Seq <= uint64(last) {
+		return false, nil
 	}
-	then, err := s.IDs.Earlier(key, h, o.Messages, true)
-	switch {
-	case err != nil:
+	start, err := l.WindowStart(end.Inc)
+	if err != nil {
 		return false, err
-	case then.Found:
-		answerAsThen(&then, h, r)
-		return true, nil
-	case then.Partly:
-		return false, conflictAt(h, "message %d is known by its id from an earlier call, of which others "+
-			"are no longer remembered", then.Last)
 	}
-	return false, s.mayBring(key, h, o)
+	sure := last == len(known)-1
+	for i := range last {
+		at := layout.Place{Inc: end.Inc, Seq: end.Seq - uint64(last-i)}
+		switch {
+		case known[i].ID == "" || at.Seq < start:
+			sure = false
+		case !known[i].came(at):
+			return false, nil
+		}
+	}
+	if !sure {
+		return false, conflictAt(h, "message %d is known by its id from an earlier call, which may have brought the "+
+			"others, too", end.Seq)
+	}
+	answerAsThen(&messageids.Replaced{First: end.Seq - uint64(last), Last: end.Seq,
+		Revision: known[last].first.Revision}, h, r)
+	return true, nil
 }
 
 // mayBring returns an error if a message that a replace brings has an id that was in use with another payload, or that
 // of a message that stays in the session; h is nil if there is none.
-func (s *Operations) mayBring(key string, h *memtable.Head, o *turn.Replace) error {
+func (s *Operations) mayBring(h *memtable.Head, o *turn.Replace, known []knownID) error {
 	var live memtable.View
 	if h != nil {
 		v, err := s.View(h)
@@ -103,31 +248,35 @@ func (s *Operations) mayBring(key string, h *memtable.Head, o *turn.Replace) err
 		live = v
 		s.Allowance.Bound(&live)
 	}
-	messages := s.IDs.Lookup(key, h, o.Messages)
-	for i := range o.Messages {
-		n := &o.Messages[i]
-		rec, inc, err := messages.Find(n.ID)
-		if inc == 0 || err != nil {
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		var now layout.Record // as the session holds it
-		held := h != nil && inc == h.Inc
-		if held {
-			if now, held, err = heldAs(h, &live, &rec); err != nil {
-				return err
-			}
-		}
-		if !rec.Carries(n.Data) && !(held && string(now.Data) == string(n.Data)) {
-			return turn.Errorf(turn.IDReused, "id %q belongs to message %d, which has another payload", n.ID, rec.Seq)
-		}
-		if held && now.Seq < o.From {
-			return conflictAt(h, "id %q belongs to message %d, which stays in the session", n.ID, now.Seq)
+	var refused error
+	for i := 0; i < len(known) && refused == nil; i++ {
+		var err error
+		if refused, err = known[i].mayComeTo(h, &live, o.From); err != nil {
+			return err
 		}
 	}
-	return s.Allowance.Searched(&live)
+	return cmp.Or(s.Allowance.Searched(&live), refused)
+}
+
+// mayComeTo is mayBring for one message.
+func (k *knownID) mayComeTo(h *memtable.Head, live *memtable.View, from uint64) (refused, err error) {
+	if k.inc == 0 {
+		return nil, nil
+	}
+	var now layout.Record // as the session holds it
+	held := h != nil && k.inc == h.Inc
+	if held {
+		if now, held, err = heldAs(h, live, &k.rec); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case !k.rec.Carries(k.Data) && !(k.whole && k.first.Carries(k.Data)) && !(held && string(now.Data) == string(k.Data)):
+		return turn.Errorf(turn.IDReused, "id %q belongs to message %d, which has another payload", k.ID, k.rec.Seq), nil
+	case held && now.Seq < from:
+		return conflictAt(h, "id %q belongs to message %d, which stays in the session", k.ID, now.Seq), nil
+	}
+	return nil, nil
 }
 
 // heldAs finds the message that a session holds of one that was appended to it.

@@ -123,6 +123,9 @@ func (s *hasher) messages(v *memtable.View, of layout.Remembered) error {
 		if rec.Original != nil {
 			s.bytes(rec.Original[:])
 		}
+		if rec.Notes != nil {
+			s.bytes(rec.Notes.Append(nil))
+		}
 		return true
 	})
 }

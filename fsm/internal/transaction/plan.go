@@ -2,6 +2,7 @@ package transaction
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/turnlog/turnlog/fsm/internal/keyspace"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
@@ -14,9 +15,10 @@ import (
 // and changes nothing. Where it is not known what they leave, it refuses what might be refused.
 type plan struct {
 	*sessions.Operations
-	keys   map[string]*planned // by joined key
-	cost   uint64              // of what the steps spend of the allowance
-	popped uint64              // bytes that steps take out, to be answered with
+	conditions []turn.Condition    // which hold
+	keys       map[string]*planned // by joined key
+	cost       uint64              // of what the steps spend of the allowance
+	popped     uint64              // bytes that steps take out, to be answered with
 }
 
 // planned is what steps make of a key.
@@ -56,6 +58,11 @@ func (p *plan) of(k turn.Key, typ turn.Type) (*planned, error) {
 	}
 	x.typ = typ
 	return x, nil
+}
+
+// expects reports whether the transaction is under a condition on the revision of a key.
+func (p *plan) expects(k turn.Key) bool {
+	return slices.ContainsFunc(p.conditions, func(c turn.Condition) bool { return c.Is == turn.AtRevision && c.Key == k })
 }
 
 // delete notes that a key holds nothing from here on.

@@ -104,7 +104,7 @@ func (p *plan) replace(o *turn.Replace) (sessions.Ready, error) {
 	if err != nil {
 		return nil, err
 	}
-	apply, err := p.ReadyReplace(o, x.session())
+	apply, err := p.ReadyReplace(o, x.session(), p.expects(o.Key))
 	if err == nil && h == nil && !x.made {
 		err = turn.Errorf(turn.NotFound, "the session does not exist")
 	}

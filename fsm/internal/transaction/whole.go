@@ -20,7 +20,7 @@ func (s whole) apply(o *turn.Tx, r *turn.Result) error {
 			return failedAt(err, i+1, 0)
 		}
 	}
-	p := plan{Operations: s.Operations, keys: make(map[string]*planned)}
+	p := plan{Operations: s.Operations, conditions: o.Conditions, keys: make(map[string]*planned)}
 	ready := make([]sessions.Ready, len(o.Steps))
 	for i := range o.Steps {
 		var err error

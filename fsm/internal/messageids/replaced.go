@@ -1,0 +1,69 @@
+package messageids
+
+import (
+	"slices"
+
+	"github.com/turnlog/turnlog/fsm/internal/idwindow"
+	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
+)
+
+// Replaced is a replace that took place.
+type Replaced struct {
+	First, Last uint64 // seqs of what it brought
+	Revision    uint64
+}
+
+// Replaced finds the replace that brought what has a digest, of those after a revision: the earliest one that is
+// remembered, in the session or in what was deleted under its key. h is nil if there is no session.
+func (x *IDs) Replaced(
+	key string, h *memtable.Head, digest [layout.DigestSize]byte, after uint64,
+) (found Replaced, ok bool, err error) {
+	if h == nil || h.TombstonesUntil > x.keys.Meta.Clock {
+		deleted, err := x.Tombstones(key)
+		if err != nil {
+			return found, false, err
+		}
+		for i := range slices.Backward(deleted) {
+			g := &deleted[i]
+			if found, ok, err = x.replacedIn(x.Windows.Get(g.Inc), g.Remembered(), digest, after); ok || err != nil {
+				return found, ok, err
+			}
+		}
+	}
+	if h == nil {
+		return found, false, nil
+	}
+	return x.replacedIn(x.Windows.Of(h.Inc, h.Window), h.Remembered(), digest, after)
+}
+
+// replacedIn is Replaced for one incarnation, whose window is w if it is kept.
+func (x *IDs) replacedIn(
+	w *idwindow.Window, of layout.Remembered, digest [layout.DigestSize]byte, after uint64,
+) (found Replaced, ok bool, err error) {
+	if !of.Any() {
+		return found, false, nil
+	}
+	if w == nil {
+		if w, err = x.rebuildWindow(of); err != nil {
+			return found, false, err
+		}
+	}
+	c, ok := w.FindCall(digest, after)
+	if !ok {
+		return found, false, nil
+	}
+	seq := of.Moves.Seq(c.Ordinal)
+	return Replaced{seq - c.Before, seq + c.After, c.Revision}, true, nil
+}
+
+// note adds a record to a window.
+func (x *IDs) note(w *idwindow.Window, ordinal uint64, rec *layout.Record) {
+	x.Windows.Note(w, ordinal, rec.ID)
+	if rec.Notes == nil || rec.Notes.Call == nil {
+		return
+	}
+	c := rec.Notes.Call
+	x.Windows.NoteCall(w, &idwindow.Call{Digest: c.Digest, Ordinal: ordinal, Revision: rec.Revision, Before: c.Before,
+		After: c.After})
+}
