@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -83,10 +84,11 @@ type modelAppended struct {
 	turn.Message
 	revision uint64
 	by       *modelBrought // nil: not known
-	origin   modelPlace    // of the message that had the id first; zero: it is this one
+	first    uint64        // of the message that had the id first in the session; 0: it is this one
+	deleted  bool          // the id was known from a deleted session
 }
 
-// modelPlace is where a message came; inc is 0 where it is the incarnation that is spoken of.
+// modelPlace is where a message came.
 type modelPlace struct{ inc, seq uint64 }
 
 func newModel() *model {
@@ -185,6 +187,9 @@ func (m *model) expect(e *uint64, s *modelSession) *turn.Error {
 
 func (m *model) apply(op turn.Op) (turn.Result, *turn.Error) {
 	if s := m.sessions[sessionOf(op)]; s != nil && s.typ != turn.TypeList {
+		if r, ok := m.repeatedBefore(op); ok {
+			return r, nil
+		}
 		return turn.Result{}, &turn.Error{Kind: turn.WrongType}
 	}
 	switch o := op.(type) {
@@ -372,7 +377,7 @@ func (m *model) extend(k turn.Key, s *modelSession, o *turn.Append) turn.Result 
 }
 
 func (m *model) push(
-	k turn.Key, s *modelSession, ms []turn.NewMessage, side turn.Side, replaced bool, origins []modelPlace,
+	k turn.Key, s *modelSession, ms []turn.NewMessage, side turn.Side, replaced bool, used []*modelKnown,
 ) turn.Result {
 	r := turn.Result{First: s.last + 1}
 	s.beginTurn()
@@ -386,8 +391,10 @@ func (m *model) push(
 			revision = m.now(k) + 1
 		}
 		a := modelAppended{Message: msg, revision: revision, by: by}
-		if origins != nil {
-			a.origin = origins[i]
+		if used != nil && used[i] != nil {
+			if a.deleted = used[i].inc != m.inc(s); !a.deleted {
+				a.first = cmp.Or(used[i].last.first, used[i].last.Seq)
+			}
 		}
 		s.appended = append(s.appended, a)
 		m.mark(s, msg)
@@ -560,7 +567,7 @@ func (m *model) replace(o *turn.Replace) (turn.Result, *turn.Error) {
 	if done {
 		return r, err
 	}
-	origins := m.origins(o.Key, s, o.Messages)
+	used := m.used(o.Key, s, o.Messages)
 	if err := m.expect(o.Expect, s); err != nil {
 		return turn.Result{}, err
 	}
@@ -573,7 +580,7 @@ func (m *model) replace(o *turn.Replace) (turn.Result, *turn.Error) {
 	if removed > 0 || len(o.Messages) > 0 {
 		s.endTurns()
 		if len(o.Messages) > 0 {
-			r = m.push(o.Key, s, o.Messages, turn.Tail, true, origins)
+			r = m.push(o.Key, s, o.Messages, turn.Tail, true, used)
 			s.shorten()
 		}
 		if s.slide > 0 {

@@ -70,7 +70,7 @@ func (m *model) transactAll(o *turn.Tx) (turn.Result, *turn.Error) {
 	trial, types := m.copied(), make(map[turn.Key]turn.Type)
 	trial.expects = make(map[turn.Key]bool)
 	for _, c := range o.Conditions {
-		trial.expects[c.Key] = trial.expects[c.Key] || c.Is == turn.AtRevision
+		trial.expects[c.Key] = trial.expects[c.Key] || c.Is == turn.AtRevision && c.N > 0
 	}
 	var r turn.Result
 	for i, s := range o.Steps {

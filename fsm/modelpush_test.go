@@ -85,11 +85,11 @@ func (s *modelSession) remembers(id string) *modelAppended {
 
 // firstIn returns the message that had an id first, nil if it is not remembered here.
 func firstIn(a *modelAppended, appended []modelAppended, from uint64) *modelAppended {
-	if a.origin == (modelPlace{}) {
+	if a.first == 0 {
 		return a
 	}
 	for _, b := range appended {
-		if a.origin == (modelPlace{0, b.Seq}) && b.Seq >= from {
+		if a.first == b.Seq && b.Seq >= from {
 			return &b
 		}
 	}

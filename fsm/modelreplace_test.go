@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -38,6 +39,7 @@ func (m *model) inc(s *modelSession) uint64 {
 // modelKnown is what is remembered of an id.
 type modelKnown struct {
 	last  modelAppended // that had it
+	inc   uint64        // of that one
 	at    modelPlace    // of the message that had it first
 	first *modelAppended
 }
@@ -74,22 +76,32 @@ func (m *model) incarnations(k turn.Key, s *modelSession) (all []modelIncarnatio
 }
 
 func (m *model) known(key turn.Key, s *modelSession, id string) *modelKnown {
+	if id == "" {
+		return nil
+	}
+	has := func(a *modelAppended) bool { return a.ID == id }
 	all := m.incarnations(key, s)
-	for _, i := range all {
-		last := i.find(func(a *modelAppended) bool { return id != "" && a.ID == id })
+	for i, in := range all {
+		last := in.find(has)
 		if last == nil {
 			continue
 		}
-		k := &modelKnown{last: *last, at: last.origin}
-		if k.at.inc == 0 {
-			k.at.inc = i.inc
+		k := &modelKnown{*last, in.inc, modelPlace{in.inc, cmp.Or(last.first, last.Seq)}, last}
+		if last.first > 0 {
+			k.first = in.find(func(a *modelAppended) bool { return a.Seq == last.first })
 		}
-		if k.at.seq == 0 {
-			k.at.seq = last.Seq
+		if k.first == nil || !k.first.deleted {
+			return k
 		}
-		for _, other := range all {
-			if other.inc == k.at.inc {
-				k.first = other.find(func(a *modelAppended) bool { return a.Seq == k.at.seq })
+		k.first = nil
+		for _, older := range slices.Backward(all[i+1:]) {
+			if j := slices.IndexFunc(older.appended, func(a modelAppended) bool {
+				return a.Seq >= older.from && has(&a)
+			}); j >= 0 {
+				if a := older.appended[j]; a.first == 0 && !a.deleted {
+					k.at, k.first = modelPlace{older.inc, a.Seq}, &a
+				}
+				break
 			}
 		}
 		return k
@@ -97,18 +109,14 @@ func (m *model) known(key turn.Key, s *modelSession, id string) *modelKnown {
 	return nil
 }
 
-// origins returns the places of the messages that had the ids of others first; zero: none had.
-func (m *model) origins(key turn.Key, s *modelSession, ms []turn.NewMessage) []modelPlace {
+// used returns what is known of the ids of messages that a replace brings, nil before the fifth level.
+func (m *model) used(key turn.Key, s *modelSession, ms []turn.NewMessage) []*modelKnown {
 	if m.level < turn.Level5 || !modelNamed(ms) {
 		return nil
 	}
-	all := make([]modelPlace, len(ms))
+	all := make([]*modelKnown, len(ms))
 	for i, n := range ms {
-		if k := m.known(key, s, n.ID); k != nil {
-			if all[i] = k.at; s != nil && k.at.inc == m.inc(s) {
-				all[i].inc = 0
-			}
-		}
+		all[i] = m.known(key, s, n.ID)
 	}
 	return all
 }
@@ -173,16 +181,22 @@ func (m *model) took(o *turn.Replace, s *modelSession) (r turn.Result, sure, may
 	for o.Messages[last].ID == "" {
 		last--
 	}
+	var told *turn.Result
 	for _, i := range slices.Backward(m.incarnations(o.Key, s)) {
 		for _, a := range i.appended {
 			if a.Seq >= i.from && a.ID == o.Messages[last].ID && a.by != nil && a.revision > after &&
-				slices.EqualFunc(a.by.ms, o.Messages, same) {
+				slices.EqualFunc(a.by.ms, o.Messages, same) && told == nil {
 				first := a.Seq - uint64(last)
-				return turn.Result{First: first, Last: first + uint64(len(o.Messages)) - 1, Revision: a.revision,
-					Count: count, Duplicate: true}, true, true
+				told = &turn.Result{First: first, Last: first + uint64(len(o.Messages)) - 1, Revision: a.revision,
+					Count: count, Duplicate: true}
 			}
 		}
 	}
+	defer func() { // the earlier one counts
+		if told != nil && (!sure || told.Revision < r.Revision) {
+			r, sure, maybe = *told, true, true
+		}
+	}()
 	// Or before the fifth level, where nothing tells of it but that the messages came one behind the other.
 	k := m.known(o.Key, s, o.Messages[last].ID)
 	if k == nil || k.first == nil || k.first.by != nil || k.first.revision <= after || k.at.seq <= uint64(last) ||
@@ -215,6 +229,18 @@ func (m *model) took(o *turn.Replace, s *modelSession) (r turn.Result, sure, may
 // modelNamed reports whether one of some messages has an id.
 func modelNamed(ms []turn.NewMessage) bool {
 	return slices.ContainsFunc(ms, func(n turn.NewMessage) bool { return n.ID != "" })
+}
+
+// repeatedBefore answers a call that took place in a session which the key held before what it holds now.
+func (m *model) repeatedBefore(op turn.Op) (r turn.Result, ok bool) {
+	var refused *turn.Error
+	switch o := op.(type) {
+	case *turn.Append:
+		r, refused, ok = m.duplicate(o.Key, nil, o.Messages)
+	case *turn.Replace:
+		r, refused, ok = m.replacedBefore(o, nil, false)
+	}
+	return r, ok && refused == nil && m.level >= turn.Level5 && m.expects == nil // not in a transaction
 }
 
 // inUse returns messages of which some have ids that a session remembers.
@@ -325,6 +351,9 @@ func (g *generator) newSavedList() turn.Op {
 		}
 		replace.Expect = nil
 		return tx
+	case 13:
+		return all("", &turn.Delete{Keys: []turn.Key{k}}, &turn.SetFields{Key: k, Type: turn.TypeHash,
+			Fields: []turn.Field{{Name: "f", Value: []byte("v")}}})
 	case 7:
 		return &turn.Retain{Key: k, Keep: turn.Retention{Messages: g.rnd.Uint64N(5)}}
 	case 8, 9:

@@ -1,10 +1,12 @@
 package fsm
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/statedump"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -492,4 +494,100 @@ func TestReplaceUnderAnIDOfManyReadsFewBlocks(t *testing.T) {
 	if now, _ := r.m.store.BlockReads(); now-before > 16 {
 		t.Errorf("%d blocks were read", now-before)
 	}
+}
+
+// An append or a replace that is sent again when its key holds another value by now did take place: that the type is
+// wrong would deny it.
+func TestCallsAgainToAKeyOfAnotherType(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig, move func()) {
+		r.raise(turn.Level5)
+		r.do(appendIDs("q", "a"))
+		r.do(replaceOf(2, "b"))
+		r.do(&turn.Delete{Keys: []turn.Key{sessionA}})
+		r.do(&turn.SetFields{Key: sessionA, Type: turn.TypeHash, Fields: []turn.Field{{Name: "f", Value: []byte("v")}}})
+		move()
+		for op, first := range map[turn.Op]uint64{appendIDs("q", "a"): 1, replaceOf(2, "b"): 3} {
+			if again := r.do(op); !again.Duplicate || again.First != first {
+				t.Errorf("%+v again: %+v", op, again)
+			}
+		}
+		for _, op := range []turn.Op{appendIDs("new"), appendIDs("q", "new"), replaceOf(1, "new"), appendOf(sessionA, "", "x")} {
+			if out := r.apply(1, op)[0]; out.Err == nil || out.Err.Kind != turn.WrongType {
+				t.Errorf("%+v: %+v, %v", op, out.Result, out.Err)
+			}
+		}
+	})
+}
+
+// Where an id was first is also known in a restored backup, whose incarnations are others, and under a key that the
+// session was renamed to.
+func TestIDsOfDeletedSessionsInRenewedAndRenamedOnes(t *testing.T) {
+	for name, change := range map[string]func(t *testing.T, r *rig){
+		"renewed": func(t *testing.T, r *rig) {
+			r.do(&turn.Delete{Keys: []turn.Key{sessionA}})
+			r.do(appendIDs("y"))
+			r.do(replaceOf(1, "x"))
+			var renewed bytes.Buffer
+			if _, err := statedump.Renew(&renewed, bytes.NewReader(r.dump()), statedump.Renewal{ClusterID: "n"}); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.m.Restore(&renewed); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"renamed": func(_ *testing.T, r *rig) {
+			b := named("b")
+			r.do(&turn.Rename{Key: sessionA, To: b})
+			r.do(&turn.Delete{Keys: []turn.Key{b}})
+			r.do(appendOf(b, "y", "y"))
+			o := replaceOf(1, "x")
+			o.Key = b
+			r.do(o)
+			r.do(&turn.Rename{Key: b, To: sessionA})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.raise(turn.Level5)
+			first := r.do(appendIDs("x"))
+			change(t, r)
+			if again := r.do(appendIDs("x")); !again.Duplicate || again.Revision != first.Revision {
+				t.Errorf("%+v, it was %+v", again, first)
+			}
+		})
+	}
+}
+
+// A condition on a key that held nothing does not tell that the transaction did not take place: what it made may have
+// been deleted since.
+func TestTransactionReplacesOnceInANewSession(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig, move func()) {
+		r.raise(turn.Level5)
+		tx := all("", &turn.SetMetadata{Key: sessionA, Set: map[string]string{"k": "v"}}, replaceOf(1, "x"))
+		tx.Conditions = []turn.Condition{{Key: sessionA, Is: turn.AtRevision, N: 0}}
+		r.do(tx)
+		r.do(&turn.Delete{Keys: []turn.Key{sessionA}})
+		move()
+		r.refuses(tx, turn.Conflict)
+	})
+}
+
+// Of equal replaces, the first one is repeated also if it is from before the fifth level.
+func TestReplaceAgainHearsOfTheFirstOneBeforeTheFifthLevel(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig, move func()) {
+		r.raise(turn.Level4)
+		r.do(appendIDs("q"))
+		first := r.do(replaceOf(2, "a", "b"))
+		r.raise(turn.Level5)
+		between := r.do(replaceOf(2, "z"))
+		back := replaceOf(2, "a", "b")
+		back.Expect = &between.Revision
+		second := r.do(back)
+		move()
+		for op, want := range map[turn.Op]turn.Result{replaceOf(2, "a", "b"): first, back: second} {
+			if again := r.do(op); !again.Duplicate || again.First != want.First || again.Revision != want.Revision {
+				t.Errorf("%+v again: %+v, it was %+v", op, again, want)
+			}
+		}
+	})
 }

@@ -2,9 +2,10 @@
 // the messages.
 //
 // A window is a ring of 32-bit fingerprints, one for each message. It may find a message that has another id, and its
-// caller compares the record; it never misses one. Beside them it has the calls that some messages tell of. Windows are a cache over the records: within a bound of memory,
-// those of the sessions that were used last are kept, and others are rebuilt when they are needed, so that they affect
-// the time that an operation takes and never its result. Windows belong to the goroutine that applies entries.
+// caller compares the record; it never misses one. Beside them it has the calls that some messages tell of. Windows are
+// a cache over the records: within a bound of memory, those of the sessions that were used last are kept, and others
+// are rebuilt when they are needed, so that they affect the time that an operation takes and never its result. Windows
+// belong to the goroutine that applies entries.
 package idwindow
 
 import (

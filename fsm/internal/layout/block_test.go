@@ -25,9 +25,9 @@ func TestBlocksTellWhatTheyHold(t *testing.T) {
 	told := revised
 	told.Told = true
 	again := told
-	again.Notes = &Notes{Origin: Place{Seq: 300}}
+	again.Notes = &Notes{First: 300}
 	replaced := again.Edited([]byte("other"))
-	replaced.Notes = &Notes{Origin: Place{7, 3}, Call: &Call{Digest: [DigestSize]byte{1, 2}, Before: 500, After: 1}}
+	replaced.Notes = &Notes{First: 3, Deleted: true, Call: &Call{Digest: [DigestSize]byte{1, 2}, Before: 500, After: 1}}
 	gone := replaced.AsTombstone()
 	for name, rec := range map[string]Record{"plain": plain, "with a revision": revised, "edited": edited,
 		"inside": inside, "told": told, "with an id of another": again, "in a replace": replaced, "gone": gone} {

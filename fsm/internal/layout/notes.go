@@ -10,32 +10,33 @@ import (
 // Notes are what a message tells of the replace that brought it, by which that is known when it is sent again, and by
 // which the ids that it gave again still lead to the messages that had them. They never change.
 type Notes struct {
-	// Origin is the message that had the id first, of those that were remembered; zero: this one.
-	Origin Place
+	// First is the seq of the message that had the id first in the incarnation, of those that were remembered; 0: this one.
+	First uint64
+	// Deleted: the id was known from a session that was deleted under the key.
+	Deleted bool
 	// Call is the replace, told by the last of its messages with an id; nil: by others.
 	Call *Call
 }
 
-// NotesCost is what notes take in memory, rounded up.
+// NotesCost is what notes take in memory; in a block it is less.
 const NotesCost = 80
 
-// Place is that of a message for good. In notes, Inc is 0 if it is the message's own.
+// Place is that of a message for good.
 type Place struct{ Inc, Seq uint64 }
 
 // Next is the place behind it.
 func (p Place) Next() Place { return Place{p.Inc, p.Seq + 1} }
 
-// Origin returns the message that had the id of a record first, as far as it tells: inc is the record's incarnation.
-func (r *Record) Origin(inc uint64) Place {
-	if r.Notes == nil || r.Notes.Origin == (Place{}) {
-		return Place{inc, r.Seq}
+// First returns the seq of the message that had the id of a record first in its incarnation, as far as it tells.
+func (r *Record) First() uint64 {
+	if r.Notes == nil || r.Notes.First == 0 {
+		return r.Seq
 	}
-	at := r.Notes.Origin
-	if at.Inc == 0 {
-		at.Inc = inc
-	}
-	return at
+	return r.Notes.First
 }
+
+// AlsoDeleted reports whether the id of a record was known from a deleted session when the record came.
+func (r *Record) AlsoDeleted() bool { return r.Notes != nil && r.Notes.Deleted }
 
 // Call is a replace that brought messages, one at least with an id.
 type Call struct {
@@ -61,21 +62,27 @@ func CallDigest(ms []turn.NewMessage) (d [DigestSize]byte) {
 
 // Notes are stored as
 //
-//	1 byte: bit 0 has an origin, bit 1 has a call
-//	origin: uvarint incarnation (0: the block's), uvarint seq
-//	call:   16 bytes digest, uvarint messages before, uvarint messages behind
+//	1 byte: bit 0 has a first, bit 1 Deleted, bit 2 has a call
+//	first: uvarint seq
+//	call:  16 bytes digest, uvarint messages before, uvarint messages behind
 const (
-	noteOrigin = 1 << 0
-	noteCall   = 1 << 1
+	noteFirst   = 1 << 0
+	noteDeleted = 1 << 1
+	noteCall    = 1 << 2
+
+	knownNotes = noteFirst | noteDeleted | noteCall
 )
 
 // Append appends the stored form.
 func (n *Notes) Append(b []byte) []byte {
 	at := len(b)
 	b = append(b, 0)
-	if n.Origin != (Place{}) {
-		b[at] |= noteOrigin
-		b = binary.AppendUvarint(binary.AppendUvarint(b, n.Origin.Inc), n.Origin.Seq)
+	if n.First != 0 {
+		b[at] |= noteFirst
+		b = binary.AppendUvarint(b, n.First)
+	}
+	if n.Deleted {
+		b[at] |= noteDeleted
 	}
 	if n.Call != nil {
 		b[at] |= noteCall
@@ -92,13 +99,13 @@ func decodeNotes(data []byte) (*Notes, []byte, error) {
 	if b := r.Next(1); b != nil {
 		kinds = b[0]
 	}
-	if kinds&^(noteOrigin|noteCall) != 0 {
+	if kinds&^knownNotes != 0 {
 		return nil, nil, turn.Errorf(turn.Newer, "stored block has a message with notes %#x, of which this turnlog "+
-			"knows %#x: run the newer turnlog", kinds, noteOrigin|noteCall)
+			"knows %#x: run the newer turnlog", kinds, knownNotes)
 	}
-	n := &Notes{}
-	if kinds&noteOrigin != 0 {
-		n.Origin = Place{r.Uint(), r.Uint()}
+	n := &Notes{Deleted: kinds&noteDeleted != 0}
+	if kinds&noteFirst != 0 {
+		n.First = r.Uint()
 	}
 	if kinds&noteCall != 0 {
 		n.Call = &Call{}

@@ -14,9 +14,8 @@ type edits = btree.Map[uint64, layout.Record]
 func (t *Table) Edit(h *Head, r layout.Record) {
 	w := t.tailOf(h)
 	old, had := w.edits.Set(r.Seq, r)
-	t.Bytes += len(r.Data) - len(old.Data)
-	if !had {
-		t.Bytes += RecordCost + layout.DigestSize + len(r.ID)
+	if t.Bytes += len(r.Data) - len(old.Data); !had {
+		t.Bytes += sizeOf(&r) - len(r.Data) + layout.DigestSize
 	}
 }
 

@@ -222,7 +222,9 @@ func blocksOf(first uint64, rs []layout.Record) iter.Seq2[uint64, []layout.Recor
 		for len(rs) > 0 {
 			n, size := 0, 0
 			for n < len(rs) && (n == 0 || size+len(rs[n].Data) <= layout.BlockBytes) {
-				size += len(rs[n].ID) + len(rs[n].Data) + 8
+				if size += len(rs[n].ID) + len(rs[n].Data) + 8; rs[n].Notes != nil {
+					size += layout.NotesCost
+				}
 				n++
 			}
 			if !yield(first, rs[:n]) {

@@ -52,18 +52,27 @@ func (l *Lookup) lookAtDeleted() (err error) {
 	return err
 }
 
-// First returns the message that had the id of a record first, and its place, as far as that is known: ok is false if
-// it is no longer remembered. inc is the record's incarnation.
+// First returns the message that had the id of a record first, and its place: ok is false if it is no longer
+// remembered. inc is the record's incarnation.
 func (l *Lookup) First(rec *layout.Record, inc uint64) (first layout.Record, at layout.Place, ok bool, err error) {
-	if at = rec.Origin(inc); at == (layout.Place{Inc: inc, Seq: rec.Seq}) {
-		return *rec, at, true, nil
+	first, at = *rec, layout.Place{Inc: inc, Seq: rec.First()}
+	if at.Seq != rec.Seq {
+		of, ok, err := l.remembered(inc)
+		if ok && err == nil {
+			first, ok, err = l.ids.at(of, at.Seq)
+		}
+		if !ok || err != nil {
+			return first, at, false, err
+		}
 	}
-	of, ok, err := l.remembered(at.Inc)
-	if !ok || err != nil {
+	if !first.AlsoDeleted() {
+		return first, at, true, nil
+	}
+	if err := l.lookAtDeleted(); err != nil {
 		return first, at, false, err
 	}
-	first, ok, err = l.ids.at(of, at.Seq)
-	return first, at, ok, err
+	first, at, ok, err = l.ids.firstDeleted(l.deleted, rec.ID, inc)
+	return first, at, ok && first.First() == first.Seq && !first.AlsoDeleted(), err
 }
 
 // remembered returns what is remembered of an incarnation of the key.
@@ -88,16 +97,12 @@ func (l *Lookup) WindowStart(inc uint64) (uint64, error) {
 	return of.WindowStart(), err
 }
 
-// FirstIn is Lookup.First for messages of one incarnation, for which others are not remembered.
+// FirstIn returns the message that had the id of a record first in its incarnation, if that is remembered.
 func (x *IDs) FirstIn(of layout.Remembered, rec *layout.Record) (first layout.Record, ok bool, err error) {
-	switch at := rec.Origin(of.Inc); {
-	case at.Inc != of.Inc:
-		return first, false, nil
-	case at.Seq == rec.Seq:
+	if rec.First() == rec.Seq {
 		return *rec, true, nil
-	default:
-		return x.at(of, at.Seq)
 	}
+	return x.at(of, rec.First())
 }
 
 // at returns the message of an incarnation that came with a seq, if it is remembered.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/turnlog/turnlog/fsm/internal/idwindow"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
-	"github.com/turnlog/turnlog/fsm/internal/memtable"
 )
 
 // Replaced is a replace that took place.
@@ -15,17 +14,15 @@ type Replaced struct {
 }
 
 // Replaced finds the replace that brought what has a digest, of those after a revision: the earliest one that is
-// remembered, in the session or in what was deleted under its key. h is nil if there is no session.
-func (x *IDs) Replaced(
-	key string, h *memtable.Head, digest [layout.DigestSize]byte, after uint64,
-) (found Replaced, ok bool, err error) {
+// remembered, in the session or in what was deleted under its key.
+func (l *Lookup) Replaced(digest [layout.DigestSize]byte, after uint64) (found Replaced, ok bool, err error) {
+	x, h := l.ids, l.h
 	if h == nil || h.TombstonesUntil > x.keys.Meta.Clock {
-		deleted, err := x.Tombstones(key)
-		if err != nil {
+		if err := l.lookAtDeleted(); err != nil {
 			return found, false, err
 		}
-		for i := range slices.Backward(deleted) {
-			g := &deleted[i]
+		for i := range slices.Backward(l.tombstones) {
+			g := &l.tombstones[i]
 			if found, ok, err = x.replacedIn(x.Windows.Get(g.Inc), g.Remembered(), digest, after); ok || err != nil {
 				return found, ok, err
 			}

@@ -1,6 +1,8 @@
 package messageids
 
 import (
+	"slices"
+
 	"github.com/turnlog/turnlog/fsm/internal/idwindow"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
@@ -109,4 +111,23 @@ func (x *IDs) lookupDeleted(found deletedOrigins, id string) (rec layout.Record,
 		}
 	}
 	return layout.Record{}, 0, nil
+}
+
+// firstDeleted finds the message that carried id first among those found, in incarnations before one.
+func (x *IDs) firstDeleted(
+	found deletedOrigins, id string, before uint64,
+) (rec layout.Record, at layout.Place, ok bool, err error) {
+	for _, at := range slices.Backward(found[x.Windows.Print(id)]) {
+		if at.Inc >= before {
+			continue
+		}
+		v, err := x.wholeIDs(at.Inc)
+		if err != nil {
+			return rec, at, false, err
+		}
+		if rec, ok, err := v.Find(at.Seq); ok && rec.ID == id || err != nil {
+			return rec, at, ok, err
+		}
+	}
+	return rec, at, false, nil
 }

@@ -11,7 +11,7 @@ func (s *Operations) append(o *turn.Append, r *turn.Result) error {
 	key := layout.JoinKey(o.Key)
 	h, err := s.session(key)
 	if err != nil {
-		return err
+		return s.unlessRepeated(err, func() (bool, error) { return s.Duplicate(key, nil, o.Messages, r) })
 	}
 	if o.OnlyExisting && (h == nil || h.Count() == 0) {
 		return nil
@@ -123,6 +123,19 @@ func (s *Operations) replaceRun(h *memtable.Head, rs []layout.Record) {
 	if !counted {
 		s.Tables.Active.Move(h, layout.Span{From: first, To: h.Last})
 	}
+}
+
+// unlessRepeated returns the error of a key that holds another value by now, unless a call is a repeat of one to the
+// session that the key held before: then it took place, and an error would deny that.
+func (s *Operations) unlessRepeated(refused error, repeated func() (bool, error)) error {
+	if s.Meta.Level < turn.Level5 || !turn.Is(refused, turn.WrongType) {
+		return refused
+	}
+	again, err := repeated()
+	if _, ok := layout.Refusal(err); again || err != nil && !ok {
+		return err
+	}
+	return refused
 }
 
 // answerAsThen fills in r as when messages came the first time; h is what the key holds now, nil for nothing.

@@ -13,7 +13,10 @@ func (s *Operations) replace(o *turn.Replace, r *turn.Result) error {
 	key := layout.JoinKey(o.Key)
 	h, err := s.session(key)
 	if err != nil {
-		return err
+		return s.unlessRepeated(err, func() (bool, error) {
+			_, again, err := s.replacedBefore(key, nil, o, false, r)
+			return again, err
+		})
 	}
 	holds := h != nil && o.Expect != nil && *o.Expect == h.Revision
 	b, again, err := s.replacedBefore(key, h, o, holds, r)
@@ -85,65 +88,47 @@ func (s *Operations) replacedBefore(
 	if o.Expect != nil {
 		after = *o.Expect
 	}
-	b = newBrought(o.Messages)
-	if !holds {
-		then, ok, err := s.IDs.Replaced(key, h, b.call.Digest, after)
-		if ok {
-			answerAsThen(&then, h, r)
-		}
-		if ok || err != nil {
-			return nil, ok, err
-		}
-	}
 	messages := s.IDs.Lookup(key, h, o.Messages)
 	known, err := inUse(&messages, o.Messages)
 	if err != nil {
 		return nil, false, err
 	}
+	b = newBrought(o.Messages, known)
 	if !holds {
-		again, err = untoldBefore(&messages, h, known, after, r)
+		then, again, err := tookPlace(&messages, h, b, known, after)
+		if again {
+			answerAsThen(&then, h, r)
+		}
 		if again || err != nil {
 			return nil, again, err
 		}
 	}
-	b.uses(known)
 	return b, false, s.mayBring(h, o, known)
 }
 
 // brought is what the messages of a replace tell of it.
 type brought struct {
-	call    layout.Call
-	last    int            // which message tells of the call
-	origins []layout.Place // of their ids; nil: none was in use
+	call layout.Call
+	last int       // which message tells of the call
+	used []knownID // of their ids
 }
 
 // newBrought returns what messages tell, one of which has an id at least.
-func newBrought(ms []turn.NewMessage) *brought {
+func newBrought(ms []turn.NewMessage, used []knownID) *brought {
 	last := lastNamed(ms)
-	return &brought{last: last, call: layout.Call{Digest: layout.CallDigest(ms), Before: uint64(last),
+	return &brought{last: last, used: used, call: layout.Call{Digest: layout.CallDigest(ms), Before: uint64(last),
 		After: uint64(len(ms) - 1 - last)}}
-}
-
-// uses has the messages tell whose ids they were given.
-func (b *brought) uses(known []knownID) {
-	for i := range known {
-		if known[i].inc == 0 {
-			continue
-		}
-		if b.origins == nil {
-			b.origins = make([]layout.Place, len(known))
-		}
-		b.origins[i] = known[i].at
-	}
 }
 
 // notes returns those of a message that comes to an incarnation, nil for none.
 func (b *brought) notes(i int, inc uint64) *layout.Notes {
 	var n layout.Notes
-	if b.origins != nil {
-		if n.Origin = b.origins[i]; n.Origin.Inc == inc {
-			n.Origin.Inc = 0
-		}
+	switch k := &b.used[i]; k.inc {
+	case 0:
+	case inc:
+		n.First = k.rec.First()
+	default:
+		n.Deleted = true
 	}
 	if i == b.last {
 		call := b.call // in memory of its own
@@ -200,22 +185,36 @@ func (k *knownID) came(at layout.Place) bool {
 	return k.inc != 0 && k.at == at && k.whole && !k.first.Told && k.first.Carries(k.Data)
 }
 
-// untoldBefore reports whether messages came before turn.Level5, one behind the other, as a replace may have brought
-// them, after a revision; then it fills in r. It returns an error if they may have, and that is not known of all.
-func untoldBefore(
-	l *messageids.Lookup, h *memtable.Head, known []knownID, after uint64, r *turn.Result,
-) (bool, error) {
-	last := len(known) - 1
-	for known[last].ID == "" {
-		last--
+// tookPlace finds the first call after a revision that brought messages, as they tell of it themselves, or as they came
+// before turn.Level5. It returns an error if that is not certain.
+func tookPlace(
+	l *messageids.Lookup, h *memtable.Head, b *brought, known []knownID, after uint64,
+) (then messageids.Replaced, ok bool, err error) {
+	then, told, err := l.Replaced(b.call.Digest, after)
+	if err != nil {
+		return then, false, err
 	}
+	before, untold, err := untoldBefore(l, h, b.last, known, after)
+	switch _, refused := layout.Refusal(err); {
+	case err != nil && !(refused && told):
+		return then, false, err
+	case untold && !(told && then.Revision < before.Revision):
+		return before, true, nil
+	}
+	return then, told, nil
+}
+
+// untoldBefore is tookPlace for messages from before turn.Level5: one behind the other, as a call may have brought them.
+func untoldBefore(
+	l *messageids.Lookup, h *memtable.Head, last int, known []knownID, after uint64,
+) (then messageids.Replaced, ok bool, err error) {
 	end := known[last].at
 	if !known[last].came(end) || known[last].first.Revision <= after || end.Seq <= uint64(last) {
-		return false, nil
+		return then, false, nil
 	}
 	start, err := l.WindowStart(end.Inc)
 	if err != nil {
-		return false, err
+		return then, false, err
 	}
 	sure := last == len(known)-1
 	for i := range last {
@@ -224,16 +223,15 @@ func untoldBefore(
 		case known[i].ID == "" || at.Seq < start:
 			sure = false
 		case !known[i].came(at):
-			return false, nil
+			return then, false, nil
 		}
 	}
 	if !sure {
-		return false, conflictAt(h, "message %d is known by its id from an earlier call, which may have brought the "+
+		return then, false, conflictAt(h, "message %d is known by its id from an earlier call, which may have brought the "+
 			"others, too", end.Seq)
 	}
-	answerAsThen(&messageids.Replaced{First: end.Seq - uint64(last), Last: end.Seq,
-		Revision: known[last].first.Revision}, h, r)
-	return true, nil
+	return messageids.Replaced{First: end.Seq - uint64(last), Last: end.Seq, Revision: known[last].first.Revision}, true,
+		nil
 }
 
 // mayBring returns an error if a message that a replace brings has an id that was in use with another payload, or that

@@ -60,9 +60,11 @@ func (p *plan) of(k turn.Key, typ turn.Type) (*planned, error) {
 	return x, nil
 }
 
-// expects reports whether the transaction is under a condition on the revision of a key.
+// expects reports whether the transaction is under a condition on the revision of what a key holds.
 func (p *plan) expects(k turn.Key) bool {
-	return slices.ContainsFunc(p.conditions, func(c turn.Condition) bool { return c.Is == turn.AtRevision && c.Key == k })
+	return slices.ContainsFunc(p.conditions, func(c turn.Condition) bool {
+		return c.Is == turn.AtRevision && c.N > 0 && c.Key == k
+	})
 }
 
 // delete notes that a key holds nothing from here on.
