@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -173,7 +174,7 @@ func (m *model) heldRenamed(g modelTombstone, ms []turn.NewMessage) (found []mod
 	for i, n := range ms {
 		a := remembers(n.ID, g.appended, windowFrom(g.last, g.moved))
 		if a != nil {
-			a = firstIn(a, g.appended, windowFrom(g.last, g.moved))
+			a = cmp.Or(firstIn(a, g.appended, windowFrom(g.last, g.moved)), a)
 		}
 		if i == 0 {
 			first = a

@@ -148,19 +148,19 @@ func (m *model) replacedBefore(o *turn.Replace, s *modelSession, holds bool) (tu
 		if k.first != nil {
 			payloads = append(payloads, k.first.Data)
 		}
-		stays := false
+		kept := false
 		if a := s.remembers(n.ID); a != nil {
 			for _, held := range s.list {
 				_, moved := s.moved[held.Seq]
 				if held.Seq == a.Seq || held.ID == n.ID && moved && held.Seq > a.Seq {
-					payloads, stays = append(payloads, held.Data), held.Seq < o.From
+					payloads, kept = append(payloads, held.Data), held.Seq < o.From
 				}
 			}
 		}
 		if !slices.ContainsFunc(payloads, func(b []byte) bool { return bytes.Equal(b, n.Data) }) {
 			return turn.Result{}, &turn.Error{Kind: turn.IDReused}, true
 		}
-		if stays {
+		if kept {
 			return turn.Result{}, refused, true
 		}
 	}

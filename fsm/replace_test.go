@@ -3,6 +3,7 @@ package fsm
 import (
 	"bytes"
 	"fmt"
+	"runtime"
 	"testing"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
@@ -511,7 +512,8 @@ func TestCallsAgainToAKeyOfAnotherType(t *testing.T) {
 				t.Errorf("%+v again: %+v", op, again)
 			}
 		}
-		for _, op := range []turn.Op{appendIDs("new"), appendIDs("q", "new"), replaceOf(1, "new"), appendOf(sessionA, "", "x")} {
+		for _, op := range []turn.Op{appendIDs("new"), appendIDs("q", "new"), replaceOf(1, "new"),
+			appendOf(sessionA, "", "x")} {
 			if out := r.apply(1, op)[0]; out.Err == nil || out.Err.Kind != turn.WrongType {
 				t.Errorf("%+v: %+v, %v", op, out.Result, out.Err)
 			}
@@ -528,7 +530,8 @@ func TestIDsOfDeletedSessionsInRenewedAndRenamedOnes(t *testing.T) {
 			r.do(appendIDs("y"))
 			r.do(replaceOf(1, "x"))
 			var renewed bytes.Buffer
-			if _, err := statedump.Renew(&renewed, bytes.NewReader(r.dump()), statedump.Renewal{ClusterID: "n"}); err != nil {
+			to := statedump.Renewal{ClusterID: "n"}
+			if _, err := statedump.Renew(&renewed, bytes.NewReader(r.dump()), to); err != nil {
 				t.Fatal(err)
 			}
 			if err := r.m.Restore(&renewed); err != nil {
@@ -590,4 +593,41 @@ func TestReplaceAgainHearsOfTheFirstOneBeforeTheFifthLevel(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What a replace looks at to know ids does not stay in memory: a small one may name many large messages.
+func TestReplaceHoldsNoPayloadsThatItsIDsName(t *testing.T) {
+	r := newRig(t)
+	r.raise(turn.Level5)
+	const n, size = 24, 4 << 20
+	o := &turn.Replace{Key: sessionA, From: 1}
+	for i := range n {
+		r.do(appendOf(sessionA, fmt.Sprint("i", i), string(make([]byte, size))))
+		r.log = nil
+		o.Messages = append(o.Messages, turn.NewMessage{ID: fmt.Sprint("i", i), Data: []byte("x")})
+	}
+	r.flush()
+	live := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before, peak := live(), uint64(0)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.apply(1, o)
+	}()
+	for sampling := true; sampling; {
+		select {
+		case <-ended:
+			sampling = false
+		default:
+			peak = max(peak, live())
+		}
+	}
+	if peak > before+n*size/2 {
+		t.Errorf("a replace of %d small messages takes %d MiB", n, (peak-before)>>20)
+	}
 }

@@ -91,13 +91,13 @@ type Trim struct {
 // Replace removes every message with seq ≥ From and appends Messages, atomically. The session must exist, and From
 // must be at least 1.
 //
-// A replace is a duplicate of an earlier one that brought just the same: messages with the same ids and payloads, in the
-// same order, one of them at least with an id. It is remembered as long as the last of these ids, as in Append; of
+// A replace is a duplicate of an earlier one that brought just the same: messages with the same ids and payloads, in
+// the same order, one of them at least with an id. It is remembered as long as the last of these ids, as in Append; of
 // several, the first one counts that took place after Expect. A duplicate removes nothing. A replace whose Expect holds
 // is none: had it taken place, the revision would be higher. Messages may have ids that are in use, with the payload
-// that a message was appended with, or has: another one is IDReused. The id of a message that stays in the session is a
-// Conflict. Before Level5, ids are treated as in Append; messages that came before it one behind the other are taken for
-// those of a replace.
+// that the first or the last message with that id came with, or that this one has now: another one is IDReused. The id
+// of a message that stays in the session is a Conflict. Before Level5, ids are treated as in Append. Messages that came
+// before it, one behind the other, are taken for those of a replace; it is a Conflict if that is not certain.
 //
 // Result: as Append, and Removed.
 type Replace struct {

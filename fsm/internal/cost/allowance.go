@@ -151,13 +151,7 @@ func (a *Allowance) search(
 }
 
 // OfCopy is what a copy of the record costs.
-func OfCopy(r *layout.Record) uint64 {
-	n := Message + uint64(len(r.ID)+len(r.Data))
-	if r.Notes != nil {
-		n += layout.NotesCost
-	}
-	return n
-}
+func OfCopy(r *layout.Record) uint64 { return Message + uint64(len(r.ID)+len(r.Data)) }
 
 // SmallPop is how many messages are taken out without a look at their sizes before.
 const SmallPop = 4

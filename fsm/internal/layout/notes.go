@@ -10,7 +10,8 @@ import (
 // Notes are what a message tells of the replace that brought it, by which that is known when it is sent again, and by
 // which the ids that it gave again still lead to the messages that had them. They never change.
 type Notes struct {
-	// First is the seq of the message that had the id first in the incarnation, of those that were remembered; 0: this one.
+	// First is the seq of the message that had the id first in the incarnation, of those that were remembered; 0: this
+	// one.
 	First uint64
 	// Deleted: the id was known from a session that was deleted under the key.
 	Deleted bool

@@ -31,6 +31,17 @@ func (x *IDs) Note(h *memtable.Head, rec *layout.Record) {
 	}
 }
 
+// note adds a record to a window.
+func (x *IDs) note(w *idwindow.Window, ordinal uint64, rec *layout.Record) {
+	x.Windows.Note(w, ordinal, rec.ID)
+	if rec.Notes == nil || rec.Notes.Call == nil {
+		return
+	}
+	c := rec.Notes.Call
+	x.Windows.NoteCall(w, &idwindow.Call{Digest: c.Digest, Ordinal: ordinal, Revision: rec.Revision, Before: c.Before,
+		After: c.After})
+}
+
 // Find returns the message that a session remembers to have been appended with an id. It may be dead by now.
 func (x *IDs) Find(h *memtable.Head, id string) (rec layout.Record, ok bool, err error) {
 	return x.FindAmong(h, id, nil)

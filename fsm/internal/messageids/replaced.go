@@ -53,14 +53,3 @@ func (x *IDs) replacedIn(
 	seq := of.Moves.Seq(c.Ordinal)
 	return Replaced{seq - c.Before, seq + c.After, c.Revision}, true, nil
 }
-
-// note adds a record to a window.
-func (x *IDs) note(w *idwindow.Window, ordinal uint64, rec *layout.Record) {
-	x.Windows.Note(w, ordinal, rec.ID)
-	if rec.Notes == nil || rec.Notes.Call == nil {
-		return
-	}
-	c := rec.Notes.Call
-	x.Windows.NoteCall(w, &idwindow.Call{Digest: c.Digest, Ordinal: ordinal, Revision: rec.Revision, Before: c.Before,
-		After: c.After})
-}

@@ -61,8 +61,8 @@ func (s *Operations) extend(key string, h *memtable.Head, o *turn.Append, r *tur
 	return nil
 }
 
-// push adds messages to an owned head, which is to be told as changed next. They tell b of the replace that brings them,
-// nil for nothing.
+// push adds messages to an owned head, which is to be told as changed next. They tell b of the replace that brings
+// them, nil for nothing.
 func (s *Operations) push(
 	key string, h *memtable.Head, ms []turn.NewMessage, side turn.Side, b *brought, r *turn.Result,
 ) {
@@ -191,7 +191,8 @@ func (s *Operations) Duplicate(key string, h *memtable.Head, ms []turn.NewMessag
 	case known == 0:
 		return false, nil
 	case known < len(ms) || !contiguous:
-		return false, conflictAt(h, "%d of the %d messages are known by their ids, but not as one append", known, len(ms))
+		return false, conflictAt(h, "%d of the %d messages are known by their ids, but not as one append", known,
+			len(ms))
 	}
 	answerAsThen(&messageids.Replaced{First: first.Seq, Last: before.Seq, Revision: revision}, h, r)
 	return true, nil

@@ -149,10 +149,8 @@ func (l lists) pushedAsOne(g *layout.Tombstone, ms []turn.NewMessage) ([]layout.
 	var run messageids.Run
 	for i := range ms {
 		rec, ok, err := l.IDs.FindDeleted(g, ms[i].ID, run)
-		if ok && err == nil && rec.Notes != nil {
-			if err = l.looked(cost.Look); err == nil {
-				rec, ok, err = l.IDs.FirstIn(g.Remembered(), &rec)
-			}
+		if ok && err == nil && rec.First() != rec.Seq {
+			rec, err = l.firstDeleted(g, &rec)
 		}
 		if !ok || err != nil || !rec.Carries(ms[i].Data) {
 			return nil, err
@@ -170,6 +168,19 @@ func (l lists) pushedAsOne(g *layout.Tombstone, ms []turn.NewMessage) ([]layout.
 		}
 	}
 	return recs, nil
+}
+
+// firstDeleted returns the message of a deleted session that had the id of a record first, or the record if that is no
+// longer remembered.
+func (l lists) firstDeleted(g *layout.Tombstone, rec *layout.Record) (layout.Record, error) {
+	if err := l.looked(cost.Look); err != nil {
+		return *rec, err
+	}
+	first, ok, err := l.IDs.FirstIn(g.Remembered(), rec)
+	if !ok {
+		first = *rec
+	}
+	return first, err
 }
 
 // looked takes the cost of a look at messages in one of many sessions off the allowance. Before turn.Level3 that

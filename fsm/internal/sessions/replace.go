@@ -88,150 +88,61 @@ func (s *Operations) replacedBefore(
 	if o.Expect != nil {
 		after = *o.Expect
 	}
+	b = newBrought(o.Messages)
 	messages := s.IDs.Lookup(key, h, o.Messages)
-	known, err := inUse(&messages, o.Messages)
-	if err != nil {
-		return nil, false, err
-	}
-	b = newBrought(o.Messages, known)
+	var then, before messageids.Replaced
+	var told, untold bool
 	if !holds {
-		then, again, err := tookPlace(&messages, h, b, known, after)
-		if again {
-			answerAsThen(&then, h, r)
-		}
-		if again || err != nil {
-			return nil, again, err
+		if then, told, err = messages.Replaced(b.call.Digest, after); err != nil {
+			return nil, false, err
 		}
 	}
-	return b, false, s.mayBring(h, o, known)
-}
-
-// brought is what the messages of a replace tell of it.
-type brought struct {
-	call layout.Call
-	last int       // which message tells of the call
-	used []knownID // of their ids
-}
-
-// newBrought returns what messages tell, one of which has an id at least.
-func newBrought(ms []turn.NewMessage, used []knownID) *brought {
-	last := lastNamed(ms)
-	return &brought{last: last, used: used, call: layout.Call{Digest: layout.CallDigest(ms), Before: uint64(last),
-		After: uint64(len(ms) - 1 - last)}}
-}
-
-// notes returns those of a message that comes to an incarnation, nil for none.
-func (b *brought) notes(i int, inc uint64) *layout.Notes {
-	var n layout.Notes
-	switch k := &b.used[i]; k.inc {
-	case 0:
-	case inc:
-		n.First = k.rec.First()
-	default:
-		n.Deleted = true
+	if b.used, err = s.inUse(&messages, o.Messages); err == nil && !holds {
+		before, untold, err = untoldBefore(&messages, h, b, after)
 	}
-	if i == b.last {
-		call := b.call // in memory of its own
-		n.Call = &call
-	}
-	if n == (layout.Notes{}) {
-		return nil
-	}
-	return &n
-}
-
-func named(ms []turn.NewMessage) bool { return lastNamed(ms) >= 0 }
-
-// lastNamed returns the last message that has an id, -1 if none has.
-func lastNamed(ms []turn.NewMessage) int {
-	i := len(ms) - 1
-	for i >= 0 && ms[i].ID == "" {
-		i--
-	}
-	return i
-}
-
-// knownID is a message whose id was in use before.
-type knownID struct {
-	*turn.NewMessage
-	inc   uint64        // 0: it was not
-	rec   layout.Record // the message that had it last
-	at    layout.Place  // of the one that had it first
-	first layout.Record // that one, if it is remembered
-	whole bool          // it is
-}
-
-// inUse looks for messages by their ids.
-func inUse(l *messageids.Lookup, ms []turn.NewMessage) ([]knownID, error) {
-	known := make([]knownID, len(ms))
-	for i := range known {
-		k := &known[i]
-		if k.NewMessage = &ms[i]; k.ID == "" {
-			continue
-		}
-		var err error
-		if k.rec, k.inc, err = l.Find(k.ID); err == nil && k.inc != 0 {
-			k.first, k.at, k.whole, err = l.First(&k.rec, k.inc)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return known, nil
-}
-
-// came reports whether the message came as such to a place, before turn.Level5.
-func (k *knownID) came(at layout.Place) bool {
-	return k.inc != 0 && k.at == at && k.whole && !k.first.Told && k.first.Carries(k.Data)
-}
-
-// tookPlace finds the first call after a revision that brought messages, as they tell of it themselves, or as they came
-// before turn.Level5. It returns an error if that is not certain.
-func tookPlace(
-	l *messageids.Lookup, h *memtable.Head, b *brought, known []knownID, after uint64,
-) (then messageids.Replaced, ok bool, err error) {
-	then, told, err := l.Replaced(b.call.Digest, after)
-	if err != nil {
-		return then, false, err
-	}
-	before, untold, err := untoldBefore(l, h, b.last, known, after)
 	switch _, refused := layout.Refusal(err); {
 	case err != nil && !(refused && told):
-		return then, false, err
+		return nil, false, err
 	case untold && !(told && then.Revision < before.Revision):
-		return before, true, nil
+		answerAsThen(&before, h, r)
+		return nil, true, nil
+	case told:
+		answerAsThen(&then, h, r)
+		return nil, true, nil
 	}
-	return then, told, nil
+	return b, false, s.mayBring(h, o, b.used)
 }
 
-// untoldBefore is tookPlace for messages from before turn.Level5: one behind the other, as a call may have brought them.
+// untoldBefore finds what a call may have brought before turn.Level5, after a revision: it came one behind the other.
+// It returns an error if that is not certain.
 func untoldBefore(
-	l *messageids.Lookup, h *memtable.Head, last int, known []knownID, after uint64,
+	l *messageids.Lookup, h *memtable.Head, b *brought, after uint64,
 ) (then messageids.Replaced, ok bool, err error) {
-	end := known[last].at
-	if !known[last].came(end) || known[last].first.Revision <= after || end.Seq <= uint64(last) {
+	last := &b.used[b.last]
+	end := last.at
+	if !last.untold || last.then <= after || end.Seq <= b.call.Before {
 		return then, false, nil
 	}
 	start, err := l.WindowStart(end.Inc)
 	if err != nil {
 		return then, false, err
 	}
-	sure := last == len(known)-1
-	for i := range last {
-		at := layout.Place{Inc: end.Inc, Seq: end.Seq - uint64(last-i)}
-		switch {
-		case known[i].ID == "" || at.Seq < start:
+	then = messageids.Replaced{First: end.Seq - b.call.Before, Last: end.Seq, Revision: last.then}
+	sure := b.call.After == 0
+	for i := range b.last {
+		at := layout.Place{Inc: end.Inc, Seq: then.First + uint64(i)}
+		switch k := &b.used[i]; {
+		case k.ID == "" || at.Seq < start:
 			sure = false
-		case !known[i].came(at):
+		case !k.untold || k.at != at:
 			return then, false, nil
 		}
 	}
 	if !sure {
-		return then, false, conflictAt(h, "message %d is known by its id from an earlier call, which may have brought the "+
+		err = conflictAt(h, "message %d is known by its id from an earlier call, which may have brought the "+
 			"others, too", end.Seq)
 	}
-	return messageids.Replaced{First: end.Seq - uint64(last), Last: end.Seq, Revision: known[last].first.Revision}, true,
-		nil
+	return then, sure, err
 }
 
 // mayBring returns an error if a message that a replace brings has an id that was in use with another payload, or that
@@ -261,35 +172,21 @@ func (k *knownID) mayComeTo(h *memtable.Head, live *memtable.View, from uint64) 
 	if k.inc == 0 {
 		return nil, nil
 	}
-	var now layout.Record // as the session holds it
+	seq, present := k.rec.Seq, k.present
 	held := h != nil && k.inc == h.Inc
-	if held {
-		if now, held, err = heldAs(h, live, &k.rec); err != nil {
+	if held && !live.Live(&k.rec) {
+		now, moved, err := live.MovedTo(h.Moves, k.rec.Seq, k.ID)
+		if err != nil {
 			return nil, err
 		}
+		held, seq, present = moved, now.Seq, string(now.Data) == string(k.Data)
 	}
 	switch {
-	case !k.rec.Carries(k.Data) && !(k.whole && k.first.Carries(k.Data)) && !(held && string(now.Data) == string(k.Data)):
-		return turn.Errorf(turn.IDReused, "id %q belongs to message %d, which has another payload", k.ID, k.rec.Seq), nil
-	case held && now.Seq < from:
-		return conflictAt(h, "id %q belongs to message %d, which stays in the session", k.ID, now.Seq), nil
+	case !k.carries && !(held && present):
+		return turn.Errorf(turn.IDReused, "id %q belongs to message %d, which has another payload", k.ID,
+			k.rec.Seq), nil
+	case held && seq < from:
+		return conflictAt(h, "id %q belongs to message %d, which stays in the session", k.ID, seq), nil
 	}
 	return nil, nil
-}
-
-// heldAs finds the message that a session holds of one that was appended to it.
-func heldAs(h *memtable.Head, live *memtable.View, rec *layout.Record) (layout.Record, bool, error) {
-	if live.Live(rec) {
-		return *rec, true, nil
-	}
-	return live.MovedTo(h.Moves, rec.Seq, rec.ID)
-}
-
-// conflictAt returns a Conflict at the revision of a session, nil if there is none.
-func conflictAt(h *memtable.Head, format string, args ...any) error {
-	e := turn.Errorf(turn.Conflict, format, args...)
-	if h != nil {
-		e.Revision = h.Revision
-	}
-	return e
 }

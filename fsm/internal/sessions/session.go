@@ -92,6 +92,15 @@ func CheckExpect(expect *uint64, h *memtable.Head) error {
 	return e
 }
 
+// conflictAt returns a Conflict at the revision of a session, nil if there is none.
+func conflictAt(h *memtable.Head, format string, args ...any) error {
+	e := turn.Errorf(turn.Conflict, format, args...)
+	if h != nil {
+		e.Revision = h.Revision
+	}
+	return e
+}
+
 // findFirst sets the seq of the oldest message that an owned head has left.
 func (s *Operations) findFirst(h *memtable.Head) error {
 	v, err := s.View(h)
