@@ -169,7 +169,7 @@ sdk-typescript-short: build ## the same without installing the package into fres
 	sdk/typescript/check.sh ports session calls values transaction failover versions secure langchain langgraph openai-agents ai-sdk
 
 sdk-typescript-runtimes: build ## the tests of the client, and of adapters, on Deno and Bun (a minute)
-	sdk/typescript/check.sh --runtimes ports session calls values transaction failover secure langchain openai-agents ai-sdk
+	sdk/typescript/check.sh --runtimes ports session lasting calls values transaction failover secure langchain openai-agents ai-sdk
 
 sdk-go: ## vet and test the adapters for Go's agent frameworks; MODULES=langchaingo for some
 	@GO="$(GO)" sdk/go/check.sh $(MODULES)

@@ -21,9 +21,13 @@ func (l lasting) Unwrap() error { return l.error }
 
 func isLasting(err error) bool { return errors.As(err, new(lasting)) }
 
-// lastingReply reports whether a reply to what begins a connection lasts: it is of a node that takes TLS only or is
-// older than this package, or of no node.
-func lastingReply(e *turn.Error) bool { return e.Kind == turn.Invalid }
+// lastingReply reports whether an error reply to what begins a connection lasts, though another node may do better:
+// it is of a node that takes TLS only or is older than this package, or of no node. What turnlog calls invalid, such as
+// the name of a namespace, is so everywhere.
+func lastingReply(code string, kind turn.Kind) bool {
+	_, ofTurnlog := turn.ParseKind(code)
+	return !ofTurnlog && kind == turn.Invalid
+}
 
 // whyNot explains the error of a connection that was not made, and says whether it lasts.
 func whyNot(err error) (explained string, lasts bool) {

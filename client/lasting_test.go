@@ -150,4 +150,10 @@ func TestOneWrongNode(t *testing.T) {
 	if accepted.Load() < 2 {
 		t.Errorf("after %d attempts: %v", accepted.Load(), err)
 	}
+
+	invalid, _ := listener(t, says("-INVALID the namespace has no such name\r\n"))
+	c = newTestClient(t, Config{Addrs: []string{invalid, gone.Addr().String()}, RetryFor: MaxRetryFor})
+	if _, err := c.Session("s").Append(t.Context(), msg("a")); !turn.Is(err, turn.Invalid) {
+		t.Errorf("what is invalid everywhere: %v", err)
+	}
 }

@@ -76,7 +76,7 @@ func rejection(n *node, e resp.Error) error {
 		reply.Message = "it has users, and neither a user nor a password is given"
 	}
 	err := fmt.Errorf("%s rejects the connection: %w", n.addr, reply)
-	if lastingReply(reply) {
+	if lastingReply(e.Code(), reply.Kind) {
 		return lasting{err}
 	}
 	return err

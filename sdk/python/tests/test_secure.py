@@ -192,3 +192,6 @@ def test_a_wrong_node_costs_nothing_as_long_as_another_works(cluster):
         client.session("wrong-node").last(1)
     assert wrong.accepted > 2  # the other node may come back
     wrong.close()
+    unnamed = turnlog.Client([*cluster.addresses.split(","), "127.0.0.1:1"], namespace="x" * 1000, retry_for=300)
+    with unnamed, pytest.raises(turnlog.InvalidError):  # everywhere, so that no other node is waited for
+        unnamed.session("s").last(1)

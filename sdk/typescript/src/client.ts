@@ -349,16 +349,13 @@ function notSent(why: string, cause: unknown): TurnlogError {
   return new TurnlogError("UNAVAILABLE", `${why}; nothing was sent`, { cause });
 }
 
-/**
- * The error of a connection that a node answers with one. A node that takes TLS only says INVALID, and so does what
- * is older than this package, or no node at all.
- */
+/** The error of a connection that a node answers with one, as does one that takes TLS only, and what is no node. */
 function rejection(addr: string, error: TurnlogError): TurnlogError {
   if (error.retryable) return error;
   const unnamed = error.kind === "UNAUTHORIZED" && error.message.includes("HELLO must be called");
   const why = unnamed ? "it has users, and neither a user nor a password is given" : withoutKind(error);
   const rejected = new TurnlogError(error.kind, `${addr} rejects the connection: ${why}`, { cause: error });
-  return error.kind === "INVALID" ? lasting(rejected) : rejected;
+  return lasts(error) ? lasting(rejected) : rejected;
 }
 
 /** What went wrong; of several addresses of a name, with each of them. */

@@ -2,6 +2,7 @@ import { ClientClosedError, ClientOfflineError, ErrorReply, RESP_TYPES, createCl
 import { onAbort } from "./abort.js";
 import type { Address, Settings } from "./config.js";
 import { fromReply } from "./errors.js";
+import { lasting } from "./lasting.js";
 import type { Arg } from "./request.js";
 
 /** A decoded reply; maps are arrays in which names and values alternate. @internal */
@@ -103,7 +104,10 @@ export class Connection {
       return c;
     } catch (err) {
       c.close(err);
-      throw err instanceof ErrorReply ? fromReply(err.message) : c.#ended;
+      if (!(err instanceof ErrorReply)) throw c.#ended;
+      const rejected = fromReply(err.message);
+      // Not what turnlog calls invalid, such as the name of a namespace, which is so everywhere.
+      throw err.message.startsWith("ERR ") ? lasting(rejected) : rejected;
     } finally {
       clearTimeout(late);
       ignore();

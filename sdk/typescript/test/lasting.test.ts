@@ -87,6 +87,14 @@ test("a node that is configured wrongly costs nothing as long as another works",
   const client = cluster.client({ addrs: [wrong.addr, ...cluster.addrs] });
   await client.session("s").append({ data: "x" });
   assert.equal(wrong.accepted(), 1);
+  const unnamed = { namespace: "x".repeat(1_000), retryFor: 300_000 };
+  await assert.rejects(
+    cluster
+      .client({ addrs: [...cluster.addrs, "127.0.0.1:1"], ...unnamed })
+      .session("s")
+      .last(1),
+    (err) => TurnlogError.is(err, "INVALID"), // everywhere, so that no other node is waited for
+  );
   await cluster.kill(0);
   const both = new Client({ addrs: [wrong.addr, ...cluster.addrs], retryFor: 1_000 });
   await assert.rejects(both.session("s").last(1));

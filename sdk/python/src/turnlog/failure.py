@@ -110,7 +110,8 @@ def unreachable(address: str, error: BaseException, *, timed_out: bool) -> Turnl
         return failed
     if isinstance(reply, errors.UnauthorizedError) and "HELLO must be called" in reply.message:
         reply.message = "it has users, and neither a user nor a password is given"
-    elif isinstance(reply, errors.InvalidError):  # a node that takes TLS only, or is older, or no node at all
+    elif isinstance(reply, errors.InvalidError) and not str(error).startswith("INVALID "):
+        # A node that takes TLS only, or is older, or no node at all; what turnlog calls invalid is so everywhere.
         reply.wrong_node = address
     reply.message = f"{address} rejects the connection: {reply.message}"
     return reply
