@@ -20,7 +20,7 @@ PARALLEL = -parallel 4
 # Packages whose tests are worth running under the race detector.
 RACE = ./client ./fsm/... ./internal/... ./raftstore ./wal
 
-.PHONY: redis-tests redis-tests-short sdk-python-suites helm-chart packages-os sdk-java sdk-java-short examples examples-short alerts sdk-go sdk-go-short sdk-typescript sdk-typescript-short sdk-typescript-runtimes sdk-python sdk-python-short sdk-python-crewai packages figures lint-more vuln golden cover bench-gate release release-check flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run check test test-long race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
+.PHONY: redis-tests redis-tests-short sdk-python-suites helm-chart packages-os sdk-java sdk-java-short examples examples-short alerts sdk-go sdk-go-short sdk-typescript sdk-typescript-short sdk-typescript-runtimes sdk-python sdk-python-short sdk-python-versions sdk-python-crewai packages figures lint-more vuln golden cover bench-gate release release-check flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run check test test-long race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -211,6 +211,9 @@ sdk-python: build ## lint and test the Python package against a real cluster (fi
 sdk-python-crewai: build ## test its adapter for CrewAI, which needs an environment of its own (a gigabyte)
 	sdk/python/install.sh crewai
 	bin/sdk-python-crewai/bin/pytest -q -c sdk/python/pyproject.toml sdk/python/tests/test_crewai.py
+
+sdk-python-versions: build ## test the wheel in each version of Python from 3.10 that is installed (a minute or two each)
+	sdk/python/versions.sh
 
 sdk-python-suites: build ## run the tests that frameworks publish on the adapters for Python; SUITES=strands for some
 	sdk/python/suites.sh $(SUITES)

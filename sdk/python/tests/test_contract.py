@@ -1,7 +1,9 @@
 """The pytest plugin, as the tests of an application use it, and the stores that it is pointed at."""
 
 import asyncio
+import importlib.metadata
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -10,7 +12,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 import turnlog
-from cluster import BINARY, ROOT
+from cluster import BINARY
 from turnlog.contract import Conflict, Contract, NotApplied
 from turnlog.contract.outcome import kind_of
 from turnlog.contract.plain import Plain
@@ -128,9 +130,11 @@ required = Contract("test_bad:Store", cases=["edges/ttl-ends"], require=["edges"
 
 
 def run_pytest(directory, *arguments, **environment):
-    paths = os.pathsep.join([str(ROOT / "sdk" / "python" / "src"), str(directory)])
+    plugins = [entry.value for entry in importlib.metadata.entry_points(group="pytest11")]
+    plugin = [] if "turnlog_pytest" in plugins else ["-p", "turnlog_pytest"]  # the package is installed, or it is not
+    paths = os.pathsep.join([str(pathlib.Path(turnlog.__file__).parents[1]), str(directory)])
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "turnlog_pytest", "-p", "no:cacheprovider", *arguments],
+        [sys.executable, "-m", "pytest", *plugin, "-p", "no:cacheprovider", *arguments],
         cwd=directory,
         env=os.environ | {"PYTHONPATH": paths, "TURNLOG_BINARY": BINARY, **environment},
         capture_output=True,
