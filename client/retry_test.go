@@ -108,6 +108,7 @@ func TestRounding(t *testing.T) {
 func TestMalformedAnswers(t *testing.T) {
 	text := resp.Value{Kind: resp.BulkString, Str: []byte("x")}
 	list := func(vs ...resp.Value) resp.Value { return resp.Value{Kind: resp.Array, Elems: vs} }
+	name := func(s string) resp.Value { return resp.Value{Kind: resp.BulkString, Str: []byte(s)} }
 	short := list(text, list(list(text, text, text)))
 	short.Elems[0].Str = []byte("messages")
 	for what, err := range map[string]error{
@@ -115,6 +116,7 @@ func TestMalformedAnswers(t *testing.T) {
 		"message of a result":  second(decodeResult(short)),
 		"messages":             second(decodeMessages(text)),
 		"append without seqs":  second(decodeAppended(list())),
+		"append, no revision":  second(decodeAppended(list(name("first_seq"), resp.Value{Kind: resp.Integer, Int: 1}))),
 		"append, a number":     second(decodeAppended(resp.Value{Kind: resp.Integer, Int: 1})),
 		"history":              second(decodeHistory(text)),
 		"history without any":  second(decodeHistory(list())),

@@ -143,6 +143,32 @@ func TestStreamOfASessionThatDidNotExist(t *testing.T) {
 	d.tail(fmt.Sprintf("%s?incarnation=%v", streamPath, second), "Last-Event-ID: 3").message(4, "13")
 }
 
+// A stream knows whose messages it has sent, and that there was no session, also if the client named no incarnation.
+func TestStreamWithoutAnIncarnationTellsOfTheNextSession(t *testing.T) {
+	d := startServer(t)
+	incarnation := func() any { return d.ok("GET", "/v1/sessions/a", "")["incarnation"] }
+	reset := func(tl *tail, incarnation any) {
+		t.Helper()
+		if e := tl.next(); e.name != "reset" || e.data != fmt.Sprintf(`{"incarnation":%v}`, incarnation) {
+			t.Fatalf("%+v, want the reset of incarnation %v", e, incarnation)
+		}
+	}
+	tl := d.tail(streamPath + "?after=5") // there is no such session any more
+	reset(tl, 0)
+	d.append("a", "1")
+	reset(tl, incarnation())
+	tl.message(1, "1")
+
+	tl = d.tail(streamPath)
+	tl.message(1, "1")
+	// At once, so that no look finds that there is none, or that it has fewer messages.
+	d.ok("POST", "/v1/transactions",
+		`{"steps":[{"delete":{"key":"a"}},{"append":{"key":"a","messages":[{"data":10},{"data":11}]}}]}`)
+	reset(tl, incarnation())
+	tl.message(1, "10")
+	tl.message(2, "11")
+}
+
 // A stream that names no incarnation says nothing of a session that begins.
 func TestStreamWithoutAnIncarnationBeginsQuietly(t *testing.T) {
 	d := startServer(t)
