@@ -92,7 +92,7 @@ def test_a_signal_at_any_instruction_of_a_call_costs_no_connection_and_no_reply(
     client = turnlog.Client(
         cluster.nodes[0].resp,
         max_connections=1,
-        retry_for=2,
+        retry_for=60,
         traceparent=(lambda: "00-" + "1" * 32 + "-" + "2" * 16 + "-01") if traced else None,
     )
     one, other = client.session(key + "-one"), client.session(key + "-other")
@@ -108,7 +108,7 @@ def test_a_signal_at_any_instruction_of_a_call_costs_no_connection_and_no_reply(
 
 @pytest.mark.parametrize("kind", [Interrupted, SoftLimitError])
 def test_a_signal_at_any_instruction_of_an_append_stores_it_once_or_not(cluster, key, kind):
-    client = turnlog.Client(cluster.nodes[0].resp, max_connections=1, retry_for=2)
+    client = turnlog.Client(cluster.nodes[0].resp, max_connections=1, retry_for=60)
     s = client.session(key)
     kept = set()
 
@@ -130,7 +130,7 @@ def test_a_signal_at_any_instruction_of_the_first_call_costs_no_connection(clust
     turnlog.Client(cluster.addresses).session(key).append("x")
 
     def prepare():
-        return turnlog.Client(cluster.nodes[0].resp, max_connections=1, retry_for=2)
+        return turnlog.Client(cluster.nodes[0].resp, max_connections=1, retry_for=60)
 
     def check(client):
         with client:
