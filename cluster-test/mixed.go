@@ -35,7 +35,7 @@ func beyondOld() []string {
 // newerWorkloads are workloads that the older version does not support: the calls of pipelines could
 // change order, and the others need level 2 or 3.
 func newerWorkloads() []string {
-	return []string{"pipeline", "whole", "moves", "renames", "edits", "labels", "ranges"}
+	return []string{"pipeline", "whole", "moves", "renames", "edits", "labels", "sets", "ranges"}
 }
 
 // mixed returns the scenario with nodes of two versions, if there can be one: there

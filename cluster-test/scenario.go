@@ -59,7 +59,7 @@ type Scenario struct {
 var smallLog = []string{"--log-compact-bytes", "1MiB", "--log-tail-bytes", "256KiB"}
 
 var everything = []string{"append", "pipeline", "cas", "turns", "tail", "mixed", "tail-trim", "queue", "values",
-	"forks", "renames", "edits", "labels", "ttl", "namespaces", "tx", "whole", "moves", "stale", "ranges"}
+	"forks", "renames", "edits", "labels", "sets", "ttl", "namespaces", "tx", "whole", "moves", "stale", "ranges"}
 
 // scenarios returns the table of all scenarios.
 func scenarios() []Scenario {

@@ -1,6 +1,10 @@
 package mutants
 
-import "github.com/turnlog/turnlog/cluster-test/mutation"
+import (
+	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/mutation"
+)
 
 // redisMutants break commands of Redis.
 func redisMutants() []mutation.Mutant {
@@ -61,6 +65,12 @@ func redisMutants() []mutation.Mutant {
 		{Name: "deadline-empties", About: "a GETEX that sets a deadline leaves an empty string",
 			Edits:    []mutation.Edit{{In: "ops.overwrite", Old: "if !o.KeepValue {", New: "if true {"}},
 			Catchers: []mutation.Catcher{{Test: "TestAgainstModel", Runs: 1}}},
+		{Name: "intersection-without-the-missing", About: "an intersection leaves out keys that do not exist",
+			Edits: []mutation.Edit{{In: "(*Combination).find", Old: "if slices.Contains(c.sets, nil) {",
+				New: "c.sets = slices.DeleteFunc(slices.Clone(c.sets), func(s *Set) bool { return s == nil })\n" +
+					"\tif len(c.sets) == 0 {"}},
+			Catchers: []mutation.Catcher{{Scenario: "calm", Time: 6 * time.Second, Workloads: "sets",
+				Shows: []string{"not linearizable"}, Runs: 3}, {Test: "TestAgainstModel", Runs: 1}}},
 		{Name: "set-past-time", About: "SET takes a time of zero",
 			Edits:    []mutation.Edit{{In: "(*Request).deadline", Old: "n <= 0", New: "n < 0"}},
 			Catchers: []mutation.Catcher{{Test: "TestWordsAreRefused", Runs: 1}}},

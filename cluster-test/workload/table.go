@@ -84,6 +84,8 @@ func special() []*Workload {
 		{Name: "labels", About: "sessions that get labels, change, are forked and deleted, and are listed by their " +
 			"labels",
 			APIs: []string{VALUES}, Sessions: 3, Calls: 50, Unknowns: 3, Next: command, Values: []string{"labelled"}},
+		{Name: "sets", About: "sets that are combined into one another, and renamed, three at a time",
+			APIs: []string{VALUES}, Sessions: 3, Calls: 50, Unknowns: 3, Next: command, Values: []string{"sets"}},
 		{Name: "tx", About: "MULTI and EXEC over four keys that must agree, half of them under WATCH",
 			APIs: []string{TX}, Sessions: 2, Calls: 200, Next: transaction},
 		{Name: "whole",

@@ -112,11 +112,16 @@ var commands = map[string][]string{
 		"TURN.REMOVE @e SEQ m", "TURN.REMOVE @e ID a", "TURN.RETAIN @e MESSAGES m", "TURN.RETAIN @e TURNS m",
 		"TURN.RETAIN @e ALL",
 		"TURN.READ @e", "TURN.READ @e", "TURN.INFO @e"},
+	"sets": {"SADD @ a a", "SADD @ a v", "SADD @ v", "SREM @ a a", "DEL @", "SINTERSTORE @ other other",
+		"SINTERSTORE @ @ other", "SUNIONSTORE @ other other", "SUNIONSTORE other @ other", "SDIFFSTORE @ other other",
+		"SDIFFSTORE @ @ other", "RENAME @ other", "RENAMENX @ other", "SINTER @ other", "SUNION @ other",
+		"SDIFF @ other", "SINTERCARD 2 @ other", "SMEMBERS @", "SMEMBERS @"},
 	"string": {"SET m", "SET m NX", "SET m NX", "SET m XX", "SET m GET", "SETNX m", "INCRBY n", "INCRBY n", "GETDEL",
 		"DEL", "GET", "GET"},
 }
 
 var asks = map[string]bool{"LRANGE": true, "LINDEX": true, "LLEN": true, "HGET": true, "HGETALL": true, "HLEN": true,
 	"SISMEMBER": true, "SMEMBERS": true,
+	"SINTER": true, "SUNION": true, "SDIFF": true, "SINTERCARD": true,
 	"SCARD": true, "ZSCORE": true, "ZRANK": true, "ZRANGE": true, "ZCARD": true, "XRANGE": true, "XLEN": true,
 	"GET": true}

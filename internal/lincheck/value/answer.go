@@ -14,7 +14,7 @@ func Answer(command string, v resp.Value) string {
 	switch command {
 	case "HGETALL":
 		v.Elems = sorted(v.Elems, 2)
-	case "SMEMBERS":
+	case "SMEMBERS", "SINTER", "SUNION", "SDIFF":
 		v.Elems = sorted(v.Elems, 1)
 	}
 	if err := v.Err(); err != nil && strings.HasPrefix(command, "TURN.") {

@@ -19,11 +19,19 @@ func New(command []string) State {
 	case command[0] == Tx, command[0] == Snapshot:
 		return Moved{}
 	case !strings.HasPrefix(command[0], "TURN."):
+		if namesKeys(command) {
+			return Sets{}
+		}
 		return Value{}
 	case command[1] == editedKey:
 		return Edited{}
 	}
 	return Sessions{}
+}
+
+// namesKeys reports whether a command says where its keys are.
+func namesKeys(command []string) bool {
+	return slices.ContainsFunc(command, func(word string) bool { return strings.HasPrefix(word, "@") })
 }
 
 // Whole are the commands that read all there is, by its type.
@@ -43,6 +51,7 @@ func Whole(kind string) [][]string {
 			{"TURN.LIST", "PREFIX", "@", "LABEL", "l", "a"},
 			{"TURN.LIST", "PREFIX", "@", "LABEL", "l", "b"}},
 		"edited": {{"TURN.READ", editedKey}, {"TURN.INFO", editedKey}},
+		"sets":   {{"SMEMBERS", "@0"}, {"SMEMBERS", "@1"}, {"SMEMBERS", "@2"}},
 		"moved":  {{Snapshot}},
 	}[kind]
 }
@@ -51,7 +60,7 @@ func Whole(kind string) [][]string {
 // a number behind it if there are several.
 func Words(command []string, key string) []string {
 	words := slices.Clone(command)
-	if !strings.HasPrefix(command[0], "TURN.") {
+	if !strings.HasPrefix(command[0], "TURN.") && !namesKeys(command) {
 		return slices.Insert(words, 1, key)
 	}
 	for i, w := range words {

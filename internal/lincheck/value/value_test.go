@@ -51,7 +51,9 @@ func TestLikeRedis(t *testing.T) {
 			TURN.RETAIN @e ALL → {count 1 removed 0}; TURN.APPEND @e MSG g g → {count 2 duplicate 0 first_seq 6 last_seq 6}; TURN.RETAIN @e TURNS 1 → {count 1 removed 1}; TURN.READ @e → {count 1 last_seq 6 messages [[6 "g"]]};
 			TURN.RETAIN @e MESSAGES 2 → {count 1 removed 0}; TURN.APPEND @e MSG h h → {count 2 duplicate 0 first_seq 7 last_seq 7}; TURN.APPEND @e MSG i i → {count 2 duplicate 0 first_seq 8 last_seq 8}`,
 		"retained": `TURN.RETAIN @e ALL → {count 0 removed 0}; TURN.INFO @e → nil; TURN.RETAIN @e MESSAGES 2 → {count 0 removed 0}; TURN.INFO @e → {count 0 expires_at false last_seq 0 metadata {}}`,
-		"string":   `SET 1 NX → OK; SET 2 NX → nil; SET 3 XX → OK; SET 4 GET → "3"; INCRBY -5 → -1; SETNX 9 → 0; GETDEL → "-1"; SET 1 XX → nil; SETNX 9 → 1; GET → "9"`,
+		"sets": `SADD @0 b a b → 2; SADD @1 b c → 2; SINTER @0 @1 → ["b"]; SUNION @0 @1 → ["a" "b" "c"]; SDIFF @0 @1 → ["a"]; SINTERCARD 2 @0 @1 → 1; SUNIONSTORE @2 @0 @1 → 3; SINTERSTORE @0 @0 @1 → 1; SMEMBERS @0 → ["b"];
+			SDIFFSTORE @1 @0 @2 → 0; SCARD @1 → 0; SREM @2 a x → 1; RENAMENX @2 @0 → 0; RENAME @2 @0 → OK; RENAME @2 @0 → !ERR no such key; SMEMBERS @0 → ["b" "c"]; RENAMENX @0 @1 → 1; DEL @0 → 0; DEL @1 → 1`,
+		"string": `SET 1 NX → OK; SET 2 NX → nil; SET 3 XX → OK; SET 4 GET → "3"; INCRBY -5 → -1; SETNX 9 → 0; GETDEL → "-1"; SET 1 XX → nil; SETNX 9 → 1; GET → "9"`,
 	} {
 		v := New(strings.Fields(script))
 		for line := range strings.SplitSeq(script, ";") {
