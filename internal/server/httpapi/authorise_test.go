@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/turnlog/turnlog/internal/auth"
@@ -223,6 +224,49 @@ func TestStreamEndsWithTheRight(t *testing.T) {
 		say("2")
 		if e := st.next(); e.name != "failure" || !strings.Contains(e.data, name) {
 			t.Errorf("after the right was lost: %+v", e)
+		}
+	}
+}
+
+// meanwhile is an engine of whose reads one has something happen before it reads.
+type meanwhile struct {
+	Engine
+	left    atomic.Int32 // reads before that one
+	happens func()
+}
+
+func (m *meanwhile) Query(ctx context.Context, q turn.Query, c turn.Consistency) (turn.Result, error) {
+	if m.left.Add(-1) == 0 {
+		m.happens()
+	}
+	return m.Engine.Query(ctx, q, c)
+}
+
+// A read that is on its way when the right goes does not show what came after that, whichever of its queries it is at.
+func TestReadOnItsWayEndsWithTheRight(t *testing.T) {
+	for query := range int32(3) {
+		path := filepath.Join(t.TempDir(), "users.yaml")
+		usersFile(t, path, "ann: right: read, namespaces: ['0']")
+		users := openUsers(t, path)
+		var m meanwhile
+		d := startServer(t, func(c *Config) {
+			c.Users, m.Engine = users, c.Engine
+			c.Engine = &m
+		})
+		m.left.Store(query + 1)
+		m.happens = func() {
+			usersFile(t, path, "bob: right: read, namespaces: ['0']")
+			if err := users.Reload(); err != nil {
+				t.Error(err)
+			}
+			if _, err := d.node.Apply(context.Background(), &turn.Append{Key: turn.Key{Namespace: "0", Name: "a"},
+				Messages: []turn.NewMessage{{Data: []byte("hidden")}}}); err != nil {
+				t.Error(err)
+			}
+		}
+		a := d.do("GET", "/v1/sessions/a/messages", "", bearer("ann"))
+		if m.left.Load() <= 0 && a.status != http.StatusUnauthorized || strings.Contains(a.body, "hidden") {
+			t.Errorf("query %d: %d %s", query, a.status, a.body)
 		}
 	}
 }

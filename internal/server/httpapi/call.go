@@ -183,6 +183,9 @@ func (c *call) query(q turn.Query, fresh turn.Consistency, foreseen int64) (turn
 	if err != nil {
 		return res, err
 	}
+	if err := c.permit(auth.Read, q); err != nil {
+		return turn.Result{}, err // what was read may have come after the right went
+	}
 	return res, c.hold(payloadBytes(res.Messages) - foreseen)
 }
 

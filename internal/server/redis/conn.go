@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/admission"
@@ -36,6 +37,7 @@ type conn struct {
 	asking    context.Context // of what is asked of the engine for the request at hand
 	tx        transaction.State
 	subs      pubsub.Subscriber
+	hears     atomic.Pointer[hearing] // nil: it never subscribed, or there are no users
 	tails     tails
 
 	order    inflight.Order

@@ -31,8 +31,12 @@ func (c *conn) follow() {
 	c.who.set = set
 	before := c.who.user
 	c.become(set.Find(c.who.login))
-	if !before.Same(c.who.user) {
-		c.tx.Spoil() // what is queued was allowed by rules that hold no more
+	if before.Same(c.who.user) {
+		return
+	}
+	c.tx.Spoil() // what is queued was allowed by rules that hold no more
+	if c.subs.Count() > 0 {
+		c.wire.Stop() // UsersChanged compares with the user that it is now
 	}
 }
 

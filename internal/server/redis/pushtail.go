@@ -118,7 +118,7 @@ func (t *pushTail) run(ctx context.Context) {
 			continue // read the new session from its beginning
 		}
 		if news && r.Session == nil || len(r.Messages) > 0 {
-			if !t.send(ctx, r.Messages) {
+			if t.refused() != "" || !t.send(ctx, r.Messages) { // the messages may have come after the right went
 				return
 			}
 			continue

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 
+	"github.com/turnlog/turnlog/internal/auth"
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/internal/server/redis/pubsub"
@@ -12,8 +13,14 @@ import (
 // receiver is a connection as the hub sees it.
 type receiver struct{ c *conn }
 
-func (r receiver) Receive(p replies.Push) bool { return r.c.replies.Push(p) }
-func (r receiver) Cut()                        { r.c.wire.Cut() }
+func (r receiver) Receive(p replies.Push) bool {
+	if !p.Gate && !r.c.mayHear() {
+		r.c.wire.Stop()
+		return true
+	}
+	return r.c.replies.Push(p)
+}
+func (r receiver) Cut() { r.c.wire.Cut() }
 
 // subscribe makes the handler of SUBSCRIBE and PSUBSCRIBE.
 func subscribe(kind pubsub.Kind) connHandler {
@@ -23,10 +30,40 @@ func subscribe(kind pubsub.Kind) connHandler {
 			return err
 		}
 		c.shareReplies()
+		if c.who.all != nil && c.subs.Count() == 0 {
+			c.hears.Store(&hearing{c.who.set, c.who.user, c.who.login})
+		}
 		c.subs.Subscribe(kind, c.namespace, names)
 		c.noteSubscriptions()
 		return command.Gate{}
 	}
+}
+
+// hearing is as whom a connection subscribed, and the users that this was looked up among.
+type hearing struct {
+	set   *auth.Set
+	user  *auth.User
+	login auth.Login
+}
+
+// mayHear reports whether the user that made the connection's subscriptions is still what it was. It is asked for each
+// message: what is published after the users changed is not for who lost the right to it, however soon the connection
+// is closed for that. Any goroutine may ask.
+func (c *conn) mayHear() bool {
+	h := c.hears.Load()
+	if h == nil {
+		return true // there are no users
+	}
+	set := c.srv.cfg.Users.Current()
+	if set == h.set {
+		return true
+	}
+	user := set.Find(h.login)
+	if !h.user.Same(user) {
+		return false
+	}
+	c.hears.CompareAndSwap(h, &hearing{set, user, h.login})
+	return true
 }
 
 // unsubscribe makes the handler of UNSUBSCRIBE and PUNSUBSCRIBE.
