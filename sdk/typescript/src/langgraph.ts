@@ -60,6 +60,8 @@ export class TurnlogSaver extends BaseCheckpointSaver {
   readonly #client: Client;
   readonly #prefix: string;
   readonly #parents = new Recent<Parent>(10_000);
+  /** At which revision the checkpoints were read whose parents these are. */
+  readonly #readWith = new WeakMap<RunnableConfig, number>();
 
   constructor(input: TurnlogSaverInput) {
     super(input.serde);
@@ -80,7 +82,7 @@ export class TurnlogSaver extends BaseCheckpointSaver {
     if (!stored) return undefined;
     const newest = head.id === id;
     this.#remember(at.thread, newest ? head.revision : undefined, stored);
-    return this.#tuple(at, stored, newest ? undefined : head.revision);
+    return this.#tuple(at, stored, head.revision, newest);
   }
 
   override async *list(
@@ -217,11 +219,13 @@ export class TurnlogSaver extends BaseCheckpointSaver {
     fork: boolean,
   ): Promise<{ parent?: Parent | undefined; expect?: number | undefined }> {
     const known = this.#parents.get(place(at.thread, id));
-    if (id === undefined) return { parent: known, expect: fork ? undefined : known?.revision };
-    let expect = readAt(config, at.thread) ?? (fork ? undefined : known?.revision);
+    if (id === undefined)
+      return { parent: known, expect: fork ? readAt(config, at.thread, true) : known?.revision };
+    let expect = readAt(config, at.thread) ?? (fork ? this.#readWith.get(config) : known?.revision);
     if (known && expect !== undefined) return { parent: known, expect };
     const head = await at.thread.head();
-    // A fork on purpose need not follow the newest; a copy is put after the parent of its original.
+    // A fork on purpose need not follow the newest; a copy is put after the parent of its original, which was
+    // read with it, unless a user made the config.
     if (fork) expect ??= head.revision;
     if (expect === undefined && head.id !== id) {
       throw conflict(at.thread, `its newest checkpoint is ${head.id ?? "none"}, not ${id}`);
@@ -242,7 +246,7 @@ export class TurnlogSaver extends BaseCheckpointSaver {
     return parent;
   }
 
-  async #tuple(at: Checkpoints, stored: Stored, revision?: number): Promise<CheckpointTuple> {
+  async #tuple(at: Checkpoints, stored: Stored, revision?: number, newest = false): Promise<CheckpointTuple> {
     const { metadata, parent } = stored;
     const { id } = stored.checkpoint;
     const [channel_values, pendingWrites] = await Promise.all([
@@ -251,9 +255,13 @@ export class TurnlogSaver extends BaseCheckpointSaver {
     ]);
     const checkpoint: Checkpoint = { ...stored.checkpoint, channel_values };
     if (checkpoint.v < 4 && parent !== undefined) await this.#migrateSends(at, checkpoint, parent);
-    const config = configOf(at.thread, id, revision);
+    const config = configOf(at.thread, id, newest ? undefined : revision);
     const tuple: CheckpointTuple = { config, checkpoint, metadata, pendingWrites };
-    if (parent !== undefined) tuple.parentConfig = configOf(at.thread, parent);
+    if (parent !== undefined) {
+      tuple.parentConfig = configOf(at.thread, parent);
+      // LangGraph puts a copy of a checkpoint after its parent, with this very config.
+      if (revision !== undefined) this.#readWith.set(tuple.parentConfig, revision);
+    }
     return tuple;
   }
 
@@ -283,11 +291,16 @@ function configOf(thread: Thread, id: string, revision?: number): RunnableConfig
   return { configurable: { ...entries, ...read } };
 }
 
-/** Returns the revision at which the checkpoint of a config was read, if it says so. */
-function readAt({ configurable }: RunnableConfig, thread: Thread): number | undefined {
+/**
+ * Returns the revision at which the checkpoint of a config was read, if it says so of this one; or of any of its
+ * namespace.
+ */
+function readAt({ configurable }: RunnableConfig, thread: Thread, ofAny = false): number | undefined {
   const [, revision, where] = /^(\d+) (.*)$/s.exec(String(configurable?.[readAtEntry])) ?? [];
   const id = (configurable?.checkpoint_id as string | undefined) || undefined;
-  return where === place(thread, id) ? Number(revision) : undefined;
+  const anywhere = place(thread, undefined).slice(0, -"null]".length);
+  const same = ofAny ? where?.startsWith(anywhere) : where === place(thread, id);
+  return same ? Number(revision) : undefined;
 }
 
 function conflict(thread: Thread, why: string, cause?: unknown): TurnlogError {

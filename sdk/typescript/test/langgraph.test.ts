@@ -125,6 +125,24 @@ test("two processes on one thread cannot fork it unnoticed", async () => {
   assert.equal((await b.getTuple(config))!.checkpoint.channel_values["said"], "ae");
 });
 
+test("a copy is not put behind what another writer has put since it was read", async () => {
+  const config: RunnableConfig = { configurable: { thread_id: "copy-fork", checkpoint_ns: "" } };
+  const [a, b] = [new TurnlogSaver({ client }), new TurnlogSaver({ client: cluster.client() })];
+  const copied = { ...meta, source: "fork" as const };
+  const first = await a.put(config, checkpoint("a", 1), meta, { said: 1 });
+  const second = await a.put(first, checkpoint("aa", 2), meta, { said: 2 });
+  const [begun, read] = [(await b.getTuple(first))!, (await b.getTuple(config))!];
+  await a.put(second, checkpoint("aaa", 3), meta, { said: 3 });
+  // As LangGraph puts the copy of a checkpoint without a parent, and of one with a parent.
+  const { checkpoint_id: _, ...nowhere } = begun.config.configurable!;
+  await assert.rejects(b.put({ configurable: nowhere }, checkpoint("b", 1), copied, {}), isConflict);
+  await assert.rejects(b.put(read.parentConfig!, checkpoint("ab", 2), copied, {}), isConflict);
+  assert.equal((await b.getTuple(config))!.checkpoint.channel_values["said"], "aaa");
+  const again = (await b.getTuple(second))!;
+  await b.put(again.parentConfig!, checkpoint("ac", 2), copied, {});
+  assert.equal((await a.getTuple(config))!.checkpoint.channel_values["said"], "ac");
+});
+
 /** Copies each checkpoint of a finished run, as a user who goes back to it does. */
 async function* copiesOf(saver: () => BaseCheckpointSaver): AsyncGenerator<unknown> {
   const config = { configurable: { thread_id: "copied" } };
