@@ -134,6 +134,14 @@ def test_unset_takes_names_not_one_text(client, key):
     assert session.metadata() == {"draft": "1", "d": "2"}
 
 
+@pytest.mark.parametrize("name", [["x"], 7, None])
+def test_names_that_are_no_text_are_invalid(client, key, name):
+    with pytest.raises(turnlog.InvalidError, match="nothing was sent"):
+        client.hash(key).get(name)
+    with pytest.raises(turnlog.InvalidError, match="nothing was sent"):
+        client.session(name).last(1)
+
+
 def test_all_pages(client, key):
     s = client.session(key)
     for i in range(2):

@@ -32,6 +32,8 @@ def random_id() -> str:
 
 def key_bytes(key: Key) -> bytes:
     """Return the key as bytes, 1 to 512 of them."""
+    if not isinstance(key, (bytes, str)):
+        raise InvalidError(f"a key is text or bytes, not {type(key).__name__}; nothing was sent")
     try:
         raw = key if isinstance(key, bytes) else key.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as e:
@@ -378,6 +380,8 @@ def _count(value: int, what: str) -> str:
 def _bytes(value: Key) -> bytes:
     if isinstance(value, bytes):
         return value
+    if not isinstance(value, str):
+        raise InvalidError(f"a name is text or bytes, not {type(value).__name__}; nothing was sent")
     try:
         return value.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as e:
