@@ -41,7 +41,8 @@ func serve(a *cli.App, ctx context.Context, cfg *config.Config) error {
 	log.Info("turnlog", "version", a.Version, "node", cfg.NodeID, "data", cfg.DataDir,
 		"resp", n.RESPAddr(), "http", n.HTTPAddr(), "raft", cfg.Listen.Raft)
 	if err := n.Run(ctx, reloads); err != nil {
-		return fmt.Errorf("the node stopped: %w", err)
+		return cli.Advise(fmt.Errorf("the node stopped: %w", err),
+			"What it had acknowledged is kept. Its log says what came before; start it again when the cause is gone.")
 	}
 	log.Info("stopped")
 	return nil
