@@ -26,6 +26,8 @@ import { canonicalJSON, type JSONValue } from "./internal/json.js";
 import { Recent } from "./internal/recent.js";
 import { Thread } from "./internal/thread.js";
 
+export { copyThreads } from "./internal/copythreads.js";
+
 /** What a TurnlogSaver is made from. */
 export interface TurnlogSaverInput {
   client: Client;

@@ -23,7 +23,7 @@ import {
   type Checkpoint,
 } from "@langchain/langgraph-checkpoint";
 import { TurnlogError, type Client } from "turnlog";
-import { TurnlogSaver } from "turnlog/langgraph";
+import { TurnlogSaver, copyThreads } from "turnlog/langgraph";
 import { z } from "zod";
 import { Cluster } from "./cluster.js";
 
@@ -141,6 +141,34 @@ test("a copy is not put behind what another writer has put since it was read", a
   const again = (await b.getTuple(second))!;
   await b.put(again.parentConfig!, checkpoint("ac", 2), copied, {});
   assert.equal((await a.getTuple(config))!.checkpoint.channel_values["said"], "ac");
+});
+
+test("threads of another checkpointer are copied with forks, interrupts and writes", async () => {
+  const where = (thread: string): RunnableConfig => ({ configurable: { thread_id: thread } });
+  const old = new MemorySaver();
+  const saver = new TurnlogSaver({ client, prefix: "copied-threads:" });
+  const states = async (of: BaseCheckpointSaver, thread: string) => {
+    const all = [];
+    for await (const s of agent(of).getStateHistory(where(thread))) all.push(s);
+    return all;
+  };
+  for (const thread of ["a", "b:c"]) await agent(old).invoke({ said: [`hello ${thread}`] }, where(thread));
+  await agent(old).invoke(new Command({ resume: "yes" }), where("a"));
+  const asked = (await states(old, "a")).find((s) => s.next[0] === "ask")!;
+  await agent(old).updateState(asked.config, { said: ["edited"] });
+  const count = await copyThreads(old, saver);
+  let stored = 0;
+  for (const thread of ["a", "b:c"]) {
+    const [ours, theirs] = [await states(saver, thread), await states(old, thread)];
+    stored += ours.length;
+    const shown = (all: typeof ours) =>
+      all.map((s) => [s.config, s.parentConfig, s.values, s.next, s.metadata, s.tasks]);
+    assert.deepEqual(shown(ours), shown(theirs));
+  }
+  assert.equal(count, stored);
+  const on = await agent(saver).invoke(new Command({ resume: "on" }), where("b:c"));
+  assert.deepEqual(on.said.slice(1), ["thought 1", "on"]);
+  await assert.rejects(copyThreads(old, saver), isConflict);
 });
 
 /** Copies each checkpoint of a finished run, as a user who goes back to it does. */
