@@ -88,8 +88,9 @@ func (s Session) Append(ctx context.Context, messages ...turn.NewMessage) (turn.
 }
 
 // Replace removes every message with seq ≥ from and appends messages, atomically. The session must
-// exist. It returns what Append returns, and Removed. Without messages, the call has no ids, so it is
-// not retried if its answer is lost.
+// exist. It returns what Append returns, and Removed. Messages may have ids that were in use, but for those of
+// messages that stay; only the same messages once more are a duplicate (turn.Replace says it all). Without messages,
+// the call has no ids, so it is not retried if its answer is lost.
 func (s Session) Replace(ctx context.Context, from uint64, messages ...turn.NewMessage) (turn.Result, error) {
 	r := s.request(vReplace)
 	r.strings("FROM").uint(from).expect(s.expect)

@@ -38,6 +38,7 @@ export class Session {
 
   /**
    * Removes every message with a seq from `from` on and appends others, at once; the session must exist.
+   * Messages may have ids that were in use, except of messages that are kept.
    * Without messages nothing identifies the call, and it may end in `UNKNOWN_OUTCOME`.
    */
   async replace(
