@@ -74,8 +74,9 @@ class AsyncSession(Handle["AsyncClient"]):
     async def replace(self, from_seq: int, *messages: Payload, expect: int | None = None) -> Appended:
         """Remove every message with seq >= from_seq and append messages, at once.
 
-        The session must exist. Without messages nothing identifies the call, and it may end
-        in UnknownOutcomeError.
+        The session must exist. Messages may have ids that were in use, except of messages that
+        are kept. Without messages nothing identifies the call, and it may end in
+        UnknownOutcomeError.
         """
         new_id = self._client.config.new_id
         return await self._client.run(requests.replace(self._key, from_seq, messages, new_id, expect), self._timeout)
