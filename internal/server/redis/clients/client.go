@@ -139,9 +139,9 @@ func (c *Client) SetNoEvict(on bool) { c.set(func() { c.noEvict = on }) }
 
 // Line is the connection's line of CLIENT LIST.
 func (c *Client) Line(now time.Time) string {
-	blocked := c.Blocked()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	blocked := c.Blocked() // not before the lock: a request waits, and then its command is noted
 	mode := ""
 	if c.channels+c.patterns > 0 {
 		mode = "P"
