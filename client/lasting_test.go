@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/ports"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -139,20 +140,16 @@ func TestOneWrongNode(t *testing.T) {
 		t.Errorf("after %d attempts: %v", accepted.Load(), err)
 	}
 
-	gone, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	gone.Close()
 	accepted.Store(0)
-	c = newTestClient(t, Config{Addrs: []string{wrong, gone.Addr().String()}, RetryFor: time.Second})
-	_, err = c.Session("s").Append(t.Context(), msg("a"))
+	gone := ports.For(t, 1)[0]
+	c = newTestClient(t, Config{Addrs: []string{wrong, gone}, RetryFor: time.Second})
+	_, err := c.Session("s").Append(t.Context(), msg("a"))
 	if accepted.Load() < 2 {
 		t.Errorf("after %d attempts: %v", accepted.Load(), err)
 	}
 
 	invalid, _ := listener(t, says("-INVALID the namespace has no such name\r\n"))
-	c = newTestClient(t, Config{Addrs: []string{invalid, gone.Addr().String()}, RetryFor: MaxRetryFor})
+	c = newTestClient(t, Config{Addrs: []string{invalid, gone}, RetryFor: MaxRetryFor})
 	if _, err := c.Session("s").Append(t.Context(), msg("a")); !turn.Is(err, turn.Invalid) {
 		t.Errorf("what is invalid everywhere: %v", err)
 	}

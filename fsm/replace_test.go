@@ -615,9 +615,10 @@ func TestReplaceHoldsNoPayloadsThatItsIDsName(t *testing.T) {
 	}
 	before, peak := live(), uint64(0)
 	ended := make(chan struct{})
+	var out Outcome
 	go func() {
 		defer close(ended)
-		r.apply(1, o)
+		out = r.apply(1, o)[0]
 	}()
 	for sampling := true; sampling; {
 		select {
@@ -626,6 +627,9 @@ func TestReplaceHoldsNoPayloadsThatItsIDsName(t *testing.T) {
 		default:
 			peak = max(peak, live())
 		}
+	}
+	if out.Err == nil || out.Err.Kind != turn.IDReused { // all were looked at
+		t.Errorf("%+v, %v", out.Result, out.Err)
 	}
 	if peak > before+n*size/2 {
 		t.Errorf("a replace of %d small messages takes %d MiB", n, (peak-before)>>20)

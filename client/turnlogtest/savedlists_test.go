@@ -214,7 +214,9 @@ func killLeaders(ctx context.Context, cluster *turnlogtest.Cluster, kills int, s
 func saveLists(
 	ctx context.Context, t *testing.T, c *client.Client, name string, stepped chan<- struct{}, done <-chan struct{},
 ) {
-	rnd := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
+	seed := uint64(time.Now().UnixNano())
+	t.Log("seed", seed)
+	rnd := rand.New(rand.NewPCG(seed, 0))
 	calls, again := 0, 0
 	for round := 0; ; round++ {
 		s := &saver{t: t, session: c.Session(fmt.Sprint(name, "-", round)), rnd: rnd}

@@ -19,8 +19,8 @@ const callPlaces = int(unsafe.Sizeof(Call{})+placeBytes-1) / placeBytes
 // calls are those that the messages of a window tell of, and of some that it has no longer, in the order of ordinals.
 type calls []Call
 
-// since returns those of messages with an ordinal or a higher one, in the same memory if most are: what is there is
-// for one owner.
+// since leaves out those of messages before an ordinal once they are at least half; until then it returns all, in the
+// same memory. What is there is for one owner.
 func (c calls) since(ordinal uint64) calls {
 	n := 0
 	for n < len(c) && c[n].Ordinal < ordinal {

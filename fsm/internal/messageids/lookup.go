@@ -71,6 +71,7 @@ func (l *Lookup) First(rec *layout.Record, inc uint64) (first layout.Record, at 
 	if err := l.lookAtDeleted(); err != nil {
 		return first, at, false, err
 	}
+	// The earliest one that is remembered may itself tell of one before it, which is forgotten.
 	first, at, ok, err = l.ids.firstDeleted(l.deleted, rec.ID, inc)
 	return first, at, ok && first.First() == first.Seq && !first.AlsoDeleted(), err
 }

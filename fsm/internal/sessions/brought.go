@@ -52,8 +52,8 @@ func lastNamed(ms []turn.NewMessage) int {
 	return i
 }
 
-// knownID is a message whose id was in use before, and of the messages that had it what is needed but their payloads,
-// each of which may be large.
+// knownID is a message of a replace, with what is needed of the messages that had its id before. Their payloads are not
+// kept: each may be large.
 type knownID struct {
 	*turn.NewMessage
 	inc     uint64        // 0: it was not in use

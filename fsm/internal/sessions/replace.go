@@ -74,9 +74,9 @@ func (s *Operations) replaceFrom(
 }
 
 // replacedBefore reports whether a replace is a repeat of one that took place, and then fills in r as that time.
-// Otherwise it returns what the messages tell of it, nil before turn.Level5, or an error if a message has an id that it
-// may not have. h is nil if there is no session. holds tells that the replace is under a condition that holds: had it
-// taken place, the revision would be higher.
+// Otherwise it returns what the messages tell of it, nil before turn.Level5 or if none has an id, or an error if a
+// message has an id that it may not have. h is nil if there is no session. holds tells that the replace is under a
+// condition that holds: had it taken place, the revision would be higher.
 func (s *Operations) replacedBefore(
 	key string, h *memtable.Head, o *turn.Replace, holds bool, r *turn.Result,
 ) (b *brought, again bool, err error) {

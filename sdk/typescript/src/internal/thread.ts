@@ -5,7 +5,7 @@ import type { Session } from "../session.js";
 import { verbs } from "../verb.js";
 import { unframe } from "./frame.js";
 
-/** So many fields are read at once, and if their values are too large together, so many: 8 MiB each fit in a reply. */
+/** How many fields one request reads; and how many if their values are too large for one reply: of 8 MiB each. */
 const fieldsPerRead = 512;
 const valuesPerRead = 7;
 

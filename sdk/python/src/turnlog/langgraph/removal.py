@@ -145,7 +145,10 @@ def copy(client: ClientBase, prefix: str, serde: SerializerProtocol, source: str
             else:
                 yield from one(copied.transaction().if_absent(copied.log).delete(copied.data).operation())
                 yield from _delete_keys(client, (yield from _writes(copied.all_writes)))
-                raise OverloadedError(f"thread {source!r} is changed faster than it can be copied")
+                raise OverloadedError(
+                    f"thread {source!r} is changed faster than it can be copied; what was copied of it is no copy: "
+                    f"delete thread {target!r} before you try again"
+                )
         except (ConflictError, ExistsError) as e:
             yield from one(requests.delete(copied.all_writes, None))
             raise ExistsError(f"thread {target!r} was begun while it was copied to; it is not a copy") from e
