@@ -1,6 +1,8 @@
 package redis
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,4 +33,40 @@ func TestSubscriberThatLostItsRight(t *testing.T) {
 			c.expectClosed()
 		})
 	}
+}
+
+// readsLate is an engine that has something happen once, before it reads.
+type readsLate struct {
+	Engine
+	happens atomic.Pointer[func()]
+}
+
+func (e *readsLate) Query(ctx context.Context, q turn.Query, c turn.Consistency) (turn.Result, error) {
+	if f := e.happens.Swap(nil); f != nil {
+		(*f)()
+	}
+	return e.Engine.Query(ctx, q, c)
+}
+
+// What a tail was reading when the right went is not pushed.
+func TestTailThatLostItsRightWhileItRead(t *testing.T) {
+	root := testUser{"root", "admin", "['*']", ""}
+	file, users := newUsersFile(t, root, testUser{"ann", "read", "['0']", "prefixes: [theirs]"})
+	e := &readsLate{Engine: openEngine(t, turn.DefaultLimits())}
+	s := open(t, Config{Engine: e, Users: users})
+	r, c := s.as(t, "root"), s.as(t, "ann")
+	c.do("HELLO", "3")
+	lost := make(chan struct{})
+	happens := func() {
+		defer close(lost)
+		file.write(root, testUser{"ann", "read", "['0']", "prefixes: [mine]"})
+		if err := users.Reload(); err != nil {
+			t.Error(err)
+		}
+		r.do("RPUSH", "theirs", "hidden")
+	}
+	e.happens.Store(&happens)
+	c.do("TURN.TAIL", "theirs", "AFTER", "0", "PUSH")
+	<-lost
+	c.expect("1", "TURN.UNTAIL") // which waits for what is pushed
 }
